@@ -18,7 +18,7 @@ from structlearn import MulticlassClassifier
 from structlearn.cli import app
 from structlearn.cli.support.flags import OPPOSITES, flag, in_flags, said_by
 from structlearn.cli.tasks.registry import TASKS
-from structlearn.core.sentences import ParameterError, Sentence
+from structlearn.core.sentences import ParameterError, Statement
 from structlearn.core.wording import LONGEST
 
 HOSTILE = {
@@ -153,7 +153,7 @@ def test_a_warning_is_a_sentence(run, libsvm, tmp_path, monkeypatch, method):
     asked = getattr(MulticlassClassifier, method)
 
     def warned(self, *args, **options):
-        rare = Sentence("the label {label} is rare; raise {max_passes}", label=f"\x1b[31m{'x' * 10**6}\n")
+        rare = Statement("the label {label} is rare; raise {max_passes}", label=f"\x1b[31m{'x' * 10**6}\n")
         warnings.warn(UserWarning(rare), stacklevel=1)
         return asked(self, *args, **options)
 
@@ -189,13 +189,13 @@ def test_a_warning_is_a_sentence(run, libsvm, tmp_path, monkeypatch, method):
     ],
 )
 def test_parameters_are_named_as_flags(template, expected):
-    assert in_flags(Sentence(template)) == expected
+    assert in_flags(Statement(template)) == expected
 
 
 def test_what_others_say_stays_as_it_is():
     """Braces in what is given, and plain strings, are no templates."""
     assert in_flags("use loss='hinge' for {tol}") == "use loss='hinge' for {tol}"
-    said = Sentence("{what} needs {loss=}", what="the file {tol}", loss="a {loss} b")
+    said = Statement("{what} needs {loss=}", what="the file {tol}", loss="a {loss} b")
     assert str(said) == "the file {tol} needs loss='a {loss} b'"
     assert in_flags(said) == "the file {tol} needs --loss 'a {loss} b'"
 

@@ -18,7 +18,7 @@ from structlearn.alignment.text.form import (
     in_forms,
 )
 from structlearn.alignment.text.on_disk import TextOnDisk
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import make_checkpoint
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ class TextStatistics:
         for name in ("lowercase", "strip_accents"):
             if getattr(self, name) != getattr(earlier, name):
                 was = f"{{{name}={getattr(earlier, name)}}}"
-                raise OtherForm(None, Sentence(f"The continued model was trained with {was}; give the same."))
+                raise OtherForm(
+                    None, Statement(f"The continued model was trained with {was}; give the same.")
+                )
 
     def _set_forms(self, forms: Forms) -> None:
         self.forms_ = forms

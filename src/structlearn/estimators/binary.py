@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.checking import canonical_examples
@@ -123,7 +123,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
     def _smooth(self) -> bool:
         if trained_loss(self) not in LOSSES or not LOSSES[trained_loss(self)].smooth:
             raise AttributeError(
-                Sentence("{loss=} has no probabilities; train with {loss=softmax}.", loss=trained_loss(self))
+                Statement("{loss=} has no probabilities; train with {loss=softmax}.", loss=trained_loss(self))
             )
         return True
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.registry import one_of as one_of
-from structlearn.core.sentences import ParameterError, Sentence
+from structlearn.core.sentences import ParameterError, Statement
 from structlearn.problem.penalties import Ball
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.checkpoint import Checkpoint
@@ -99,7 +99,7 @@ def make_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Chec
     if not isinstance(checkpoint, str | PathLike):
         kind = type(checkpoint).__name__
         raise TypeError(
-            Sentence("{checkpoint} must be a folder, a Checkpoint or None; got {kind}.", kind=kind)
+            Statement("{checkpoint} must be a folder, a Checkpoint or None; got {kind}.", kind=kind)
         )
     return Checkpoint(Path(checkpoint))
 
@@ -137,8 +137,8 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
             fit=", ".join(map(repr, fit)),
         )
     if "regularization" in entry.needs and regularization == 0:
-        smooth = Sentence("{solver=lbfgs}")
-        other = Sentence(
+        smooth = Statement("{solver=lbfgs}")
+        other = Statement(
             "{solver=stochastic-subgradient} with {solver_options=}", solver_options={"step": "diminishing"}
         )
         raise ParameterError(
@@ -159,7 +159,7 @@ def _refuse_penalty(solver: Solver, penalty: str) -> None:
 
 def check_number(name: str, value: object, *, minimum: float = 0.0, strict: bool = False) -> float:
     """`value` as a finite float of at least (strictly: above) `minimum`."""
-    named = Sentence(f"{{{name}}}") if name.isidentifier() else name
+    named = Statement(f"{{{name}}}") if name.isidentifier() else name
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
         raise ParameterError("{named} must be a finite number; got {value}.", named=named, value=repr(value))
     if value < minimum or (strict and value == minimum):

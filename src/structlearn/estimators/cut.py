@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array, number
 from structlearn.estimators.graph_base import GraphEstimator
@@ -219,7 +219,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
         examples, scoring, model = self._asked(X)
         if model.loss != "sparsemax":
             raise AttributeError(
-                Sentence("{loss=} has no marginals; train with {loss=sparsemax}.", loss=model.loss)
+                Statement("{loss=} has no marginals; train with {loss=sparsemax}.", loss=model.loss)
             )
         return [self._nodes(parts, examples.shapes[i]).copy() for i, parts in model.soft_parts(scoring)]
 

@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structlearn.core.registry import located
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SOLVERS, whole_name
 from structlearn.solvers.solver import Solver
@@ -49,12 +49,12 @@ def choose_loss(estimator: StructuredEstimator[Any]) -> LossChoice:
         if not cost or not _trainable(estimator, "hinge"):
             return LossChoice(usual)
         advice = "The loss is 'hinge', because {cost} is given, which {usual} ignores."
-        return LossChoice("hinge", Sentence(advice, cost=Sentence(f"{{{cost}}}"), usual=repr(usual)))
+        return LossChoice("hinge", Statement(advice, cost=Statement(f"{{{cost}}}"), usual=repr(usual)))
     taken = next((name for name in others if _trainable(estimator, name)), usual)
     if taken == usual:
         return LossChoice(taken)
     advice = "The loss is {taken}, because {cause} {usual}."
-    return LossChoice(taken, Sentence(advice, taken=repr(taken), cause=_cause(estimator), usual=repr(usual)))
+    return LossChoice(taken, Statement(advice, taken=repr(taken), cause=_cause(estimator), usual=repr(usual)))
 
 
 def trained_loss(estimator: StructuredEstimator[Any]) -> str:
@@ -99,16 +99,16 @@ def _trains(solver: Solver, family: str) -> bool:
     return known or not entries or of_blocks
 
 
-def _cause(estimator: StructuredEstimator[Any]) -> Sentence:
+def _cause(estimator: StructuredEstimator[Any]) -> Statement:
     """The parameter that decides about the loss, with its value; what is said next is the usual loss."""
     solver, penalty = estimator.solver, getattr(estimator, "penalty", "l2")
     if not isinstance(solver, str):
-        return Sentence("the solver {kind} does not train", kind=type(solver).__name__)
+        return Statement("the solver {kind} does not train", kind=type(solver).__name__)
     if solver != "auto":
-        return Sentence("{solver=} does not train", solver=solver)
+        return Statement("{solver=} does not train", solver=solver)
     if penalty != "l2":
-        return Sentence("{penalty=} does not go with", penalty=penalty)
-    return Sentence("solver_options do not go with")
+        return Statement("{penalty=} does not go with", penalty=penalty)
+    return Statement("solver_options do not go with")
 
 
 def take_usual_cost(estimator: Any, cost: object) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.checking import canonical_examples
@@ -124,7 +124,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     def _smooth(self) -> bool:
         if not LOSSES[trained_loss(self)].smooth:
             raise AttributeError(
-                Sentence(
+                Statement(
                     "{loss=} has no probabilities; train with {loss=softmax} or 'sparsemax'.",
                     loss=trained_loss(self),
                 )

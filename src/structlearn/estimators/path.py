@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from structlearn.core.sentences import ParameterError, Sentence
+from structlearn.core.sentences import ParameterError, Statement
 from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number
@@ -65,7 +65,7 @@ def regularization_path(
     """
     if not isinstance(estimator, StructuredEstimator) or estimator.chosen_loss().name == "perceptron":
         raise TypeError(
-            Sentence(
+            Statement(
                 "regularization_path is for the estimators of this package that minimise lambda/2 ||w||^2 "
                 "+ mean loss; LinearRegressor and {loss=perceptron} are not among them."
             )

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import threads
 from structlearn.estimators.inputs.checking import Tables, as_list
 from structlearn.estimators.parts import PartEstimator
@@ -77,7 +77,7 @@ class StructuredPredictor(PartEstimator[Structure]):
 
     def _warn_of_threads(self, structure: Structure) -> None:
         if threads(self.n_jobs) > 1 and not structure.compiled:
-            advice = Sentence(
+            advice = Statement(
                 "{n_jobs} is ignored: a `maximize` in plain Python runs in one thread; compile it with Numba "
                 "(docs/own-structure.md) for more."
             )

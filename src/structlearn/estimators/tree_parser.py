@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import ParameterError, Sentence
+from structlearn.core.sentences import ParameterError, Statement
 from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import Weights, cost_options
@@ -172,7 +172,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
                 f"{moved} of {len(heads)} trees have crossing arcs; training takes the projective trees "
                 f"nearest to them, which move {lost} of {shapes[:, 1].sum()} arcs."
             )
-            advice = Sentence("{told} Use {projective=False} to train on all arcs.", told=told)
+            advice = Statement("{told} Use {projective=False} to train on all arcs.", told=told)
             warnings.warn(UserWarning(advice), stacklevel=3)
         return near
 
@@ -267,7 +267,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         """n trees of each sentence, of shape (n, words), from the model's distribution."""
         if trained_loss(self) != "softmax":
             raise AttributeError(
-                Sentence(
+                Statement(
                     "{loss=} is no distribution over trees; train with {loss=softmax}.",
                     loss=trained_loss(self),
                 )

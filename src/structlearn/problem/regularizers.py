@@ -12,7 +12,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, Record, marginals
 from structlearn.core.kernels import is_implemented
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.structures import Cube, Simplex, Structure
 from structlearn.structures.base import SparseVertices
 from structlearn.structures.flat.entmax import TsallisRecord, check_alpha, tsallis
@@ -73,7 +73,7 @@ class Shannon(Regularizer):
     def record(self, structure: Structure) -> Record:
         if not is_implemented(marginals, structure.record):
             kind = type(structure).__name__
-            raise TypeError(Sentence(f"{{kind}} has no marginals{structure.no_marginals}.", kind=kind))
+            raise TypeError(Statement(f"{{kind}} has no marginals{structure.no_marginals}.", kind=kind))
         return Entropic(structure.record)
 
     def value(self, structure: Structure, z: Array) -> float:

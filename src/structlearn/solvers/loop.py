@@ -12,7 +12,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.errors import OracleError
 from structlearn.core.rounding import MATERIAL, Bound
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.core.threads import blas_threads
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch, seconds_spent
@@ -277,7 +277,7 @@ class _Run(Generic[Kind, State]):
         best, tolerance = self.best, self.tolerance
         progress = self.solver.progress(state)
         if best.gap <= tolerance.gap and self.solver.certifies:
-            return Sentence(
+            return Statement(
                 "Converged: the duality gap {gap} is within {tolerance}.",
                 gap=f"{best.gap:.3g}",
                 tolerance=tolerance.sentence,
@@ -285,34 +285,34 @@ class _Run(Generic[Kind, State]):
         if progress.finished:
             return progress.finished
         if self.solver.certifies and best.primal - best.rough_dual <= tolerance.gap:
-            return Sentence(
+            return Statement(
                 "Stopped with gap {gap}, perhaps within {tolerance} but for rounding errors of large scores: "
                 "float64 cannot certify more; scale the features, or raise {tol}.",
                 gap=f"{best.gap:.3g}",
                 tolerance=tolerance.sentence,
             )
-        left = Sentence("gap {gap} above {tolerance}", gap=f"{best.gap:.3g}", tolerance=tolerance.sentence)
+        left = Statement("gap {gap} above {tolerance}", gap=f"{best.gap:.3g}", tolerance=tolerance.sentence)
         if not self.solver.certifies:
-            left = Sentence("mistakes left")
+            left = Statement("mistakes left")
         if self.called_off:
-            return Sentence("Stopped by the callback with {left}.", left=left)
+            return Statement("Stopped by the callback with {left}.", left=left)
         spent = self._spent(progress)
         if spent is None:
             return ""
         advice = "Stopped after {spent} with {left}: raise it, {tol} or {regularization}."
-        return Sentence(advice, spent=spent, left=left)
+        return Statement(advice, spent=spent, left=left)
 
-    def _spent(self, progress: Progress) -> Sentence | None:
+    def _spent(self, progress: Progress) -> Statement | None:
         """The budget that is spent, if one is."""
         stop = self.stopping
         if stop.max_seconds is not None and self.spent_before + self.clock.seconds >= stop.max_seconds:
-            return Sentence("{max_seconds=}", max_seconds=float(stop.max_seconds))
+            return Statement("{max_seconds=}", max_seconds=float(stop.max_seconds))
         if progress.pending:
             return None
         if progress.oracle_calls / self.objective.n_active >= stop.max_passes:
-            return Sentence("{max_passes=}", max_passes=float(stop.max_passes))
+            return Statement("{max_passes=}", max_passes=float(stop.max_passes))
         if stop.max_oracle_calls is not None and progress.oracle_calls >= stop.max_oracle_calls:
-            return Sentence("max_oracle_calls={calls}", calls=stop.max_oracle_calls)
+            return Statement("max_oracle_calls={calls}", calls=stop.max_oracle_calls)
         return None
 
     def finish(self, state: State) -> Solution:
@@ -330,7 +330,7 @@ class _Run(Generic[Kind, State]):
         if self.interrupted:
             status = f"{INTERRUPTED} with gap {last.gap:.3g}: this is the best model so far."
         else:
-            status = self.reason(state) or Sentence(
+            status = self.reason(state) or Statement(
                 "Stopped with gap {gap}: raise {max_passes} or {tol}.", gap=f"{last.gap:.3g}"
             )
         converged = last.gap <= self.tolerance.gap if self.solver.certifies else bool(finished)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 
 #: `tol` is an absolute gap where P(0) is at most this many times larger or smaller than 1; beyond that, the
 #: gap at which training ends is in proportion to P(0).
@@ -24,7 +24,7 @@ class Tolerance(NamedTuple):
         return self.tol * self.scale
 
     @property
-    def sentence(self) -> Sentence:
+    def sentence(self) -> Statement:
         """What the gap is compared with.
 
         >>> print(Tolerance(0.001).sentence, "/", Tolerance(0.001, 9.0, "P(0)/10").sentence)
@@ -32,9 +32,9 @@ class Tolerance(NamedTuple):
         """
         tol = float(self.tol)
         if not self.words:
-            return Sentence("{tol=}", tol=tol)
+            return Statement("{tol=}", tol=tol)
         of = f"{self.words}={self.scale:.4g} ({self.gap:.3g})"
-        return Sentence("{tol=} of {of}", tol=tol, of=of)
+        return Statement("{tol=} of {of}", tol=tol, of=of)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Self, TypeAlias
 
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.core.wording import plain
 
 StrPath: TypeAlias = str | os.PathLike[str]
@@ -20,11 +20,11 @@ class DataError(ValueError):
     def __init__(self, message: object = "") -> None:
         super().__init__(plain(message))
         #: the same with its parameters named, where it names some
-        self.sentence = message if isinstance(message, Sentence) else None
+        self.sentence = message if isinstance(message, Statement) else None
 
     @classmethod
     def at(cls, path: StrPath, line: int, message: str) -> Self:
         """Return the error of one line: ``scene.txt, line 12: <message>``."""
         return cls(
-            Sentence("{where}, line {line}: {message}", where=os.fspath(path), line=line, message=message)
+            Statement("{where}, line {line}: {message}", where=os.fspath(path), line=line, message=message)
         )

@@ -18,7 +18,7 @@ from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.core.uncompiled import raise_uncompiled
 from structlearn.structures.erased import ErasedStructure, Record, erase
 from structlearn.structures.regularized import Entropic, Quadratic
@@ -255,7 +255,7 @@ class Structure(ABC):
         """
         if not is_implemented(marginals, self.record):
             kind = type(self).__name__
-            raise TypeError(Sentence(f"{{kind}} has no marginals{self.no_marginals}.", kind=kind))
+            raise TypeError(Statement(f"{{kind}} has no marginals{self.no_marginals}.", kind=kind))
         return Marginals(*self.respond(Entropic(self.record), theta))
 
     def project(self, theta: ArrayLike) -> Any:

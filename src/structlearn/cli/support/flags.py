@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 
 #: Parameters that the shell turns around: a flag for what is not the default.
 OPPOSITES = {
@@ -43,10 +43,10 @@ def as_flag(name: str, value: object) -> str:
 def in_flags(sentence: object) -> str:
     """Return a sentence of the library in which parameters are named as the shell does.
 
-    >>> in_flags(Sentence("After {max_passes=}: use {loss=softmax}, or {projective=False}.", max_passes=5))
+    >>> in_flags(Statement("After {max_passes=}: use {loss=softmax}, or {projective=False}.", max_passes=5))
     'After --max-passes 5: use --loss softmax, or --non-projective.'
     """
-    return sentence.written(as_flag) if isinstance(sentence, Sentence) else str(sentence)
+    return sentence.written(as_flag) if isinstance(sentence, Statement) else str(sentence)
 
 
 def said_by(error: BaseException) -> str:
@@ -54,4 +54,4 @@ def said_by(error: BaseException) -> str:
     sentence = getattr(error, "sentence", None)
     if sentence is None and len(error.args) == 1:
         sentence = error.args[0]
-    return in_flags(sentence) if isinstance(sentence, Sentence) else str(error)
+    return in_flags(sentence) if isinstance(sentence, Statement) else str(error)

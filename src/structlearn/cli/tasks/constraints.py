@@ -8,7 +8,7 @@ import numpy as np
 
 from structlearn.cli.tasks.task import Training
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.core.wording import quoted
 from structlearn.data import DataError
 from structlearn.estimators.inputs.checking import label_codes
@@ -58,7 +58,7 @@ def constraints_for(
     found = first_broken(chain, classes, codes, lengths)
     if found is not None:
         advice = "{reason} ({given}); correct it, or give --constraints none."
-        raise error(Sentence(advice, reason=found.reason, given=told(chosen)), found.token)
+        raise error(Statement(advice, reason=found.reason, given=told(chosen)), found.token)
     return chosen
 
 

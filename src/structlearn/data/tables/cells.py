@@ -11,7 +11,7 @@ from itertools import chain, islice
 from math import isfinite
 from typing import NamedTuple
 
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.core.wording import count_of, listed, quoted
 from structlearn.data.file_formats import DELIMITERS
 from structlearn.data.scalars import number_problem, parse_number
@@ -59,7 +59,7 @@ class CellTable:
     def wrong(self, place: int, message: str) -> DataError:
         """Return the error of one row."""
         where = f"{os.fspath(self.path)}, {self.noun} {place}"
-        return DataError(Sentence("{where}: {message}", where=where, message=message))
+        return DataError(Statement("{where}: {message}", where=where, message=message))
 
     def missing(self, role: str, names: list[str]) -> DataError:
         """Return the error of columns that are not there."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.core.wording import quoted
 from structlearn.data.tables.columns import TableColumn
 
@@ -39,7 +39,7 @@ def chosen_columns(columns: Sequence[TableColumn], min_frequency: int) -> tuple[
             remarks.append(f"Column {quoted(column.name)} is left out: {why}.")
         if why is None and _counts_rows(column):
             remarks.append(
-                Sentence(
+                Statement(
                     "Column {name} counts the rows; if it is only their number, leave it out ({ignore=}).",
                     name=quoted(column.name),
                     ignore=column.name,

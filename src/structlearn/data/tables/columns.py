@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.core.wording import quoted
 from structlearn.data.tables.cells import MISSING, CellTable
 from structlearn.storage.errors import DataError
@@ -163,7 +163,7 @@ class ColumnReader:
             "number": "; leave the cell empty if unknown",
         }.get(self.kind, "")
         parts = {"called": self._called, "problem": self._problem(cell), "text": self.name}
-        return self.table.wrong(place, Sentence(f"{{called}} {{problem}}{advice}.", **parts))
+        return self.table.wrong(place, Statement(f"{{called}} {{problem}}{advice}.", **parts))
 
     def _check_signs(self, cells: Sequence[str], places: Sequence[int]) -> None:
         """DataError for a decimal point beside decimal commas, here or before: 1.234 may be either number."""
@@ -200,7 +200,7 @@ class ColumnReader:
             if all(map(looks.fullmatch, levels)):
                 raise self.table.wrong(
                     place,
-                    Sentence(
+                    Statement(
                         "{called} holds {what}, such as {level}: {advice}, leave the column out "
                         "({ignore=}), or "
                         "take it as text ({text=}).",

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.core.wording import quoted
 from structlearn.data.scalars import LARGEST_FEATURE, class_labels, is_number, parse_labels
 from structlearn.data.tables.cells import MISSING, CellTable, open_cells
@@ -244,7 +244,7 @@ def _check_sizes(cells: CellTable, places: list[int], columns: Sequence[TableCol
         for row in np.flatnonzero(np.abs(values) > LARGEST_FEATURE).tolist():
             found = f"column {quoted(name)} holds {values[row]:g}, which is too large to be squared"
             advice = "divide the column by a constant, or leave it out ({ignore=})"
-            raise cells.wrong(places[row], Sentence(f"{{found}}; {advice}.", found=found, ignore=name))
+            raise cells.wrong(places[row], Statement(f"{{found}}; {advice}.", found=found, ignore=name))
 
 
 def _if_all_there(cells: CellTable, names: Sequence[str]) -> list[str]:

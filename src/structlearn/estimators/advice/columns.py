@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Sentence, sentences
+from structlearn.core.sentences import Statement, sentences
 from structlearn.core.wording import listed
 from structlearn.estimators.scikit import Rows
 from structlearn.solvers.solution import Certificate
@@ -73,7 +73,7 @@ def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:
     what = f"Column {named} is" if columns.size == 1 else f"Columns {named}{more} are up to"
     scaler = "StandardScaler()" if isinstance(X, np.ndarray) else "StandardScaler(with_mean=False)"
     how = f"{{what}} {{size}}: scale the columns, as with {{row_transformer={scaler}}}."
-    return Sentence(how, what=what, size=size)
+    return Statement(how, what=what, size=size)
 
 
 def _times(ratio: float) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.errors import NothingLearnedWarning
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.loss_choice import cost_given, trained_loss
 from structlearn.estimators.models.linear import model_of
 from structlearn.structures import Cube, Simplex
@@ -58,17 +58,17 @@ def warn_of_nothing(
         said = "The model predicts the same for all training examples"
     else:
         return
-    warning = NothingLearnedWarning(Sentence("{said}: {advice}", said=said, advice=_advice(estimator)))
+    warning = NothingLearnedWarning(Statement("{said}: {advice}", said=said, advice=_advice(estimator)))
     warnings.warn(warning, stacklevel=4)
 
 
-def _advice(estimator: StructuredEstimator[Any]) -> Sentence:
+def _advice(estimator: StructuredEstimator[Any]) -> Statement:
     other = trained_loss(estimator) != "softmax" and "softmax" in estimator.usual_losses
     used = getattr(estimator, "regularization_", estimator.regularization)
-    return Sentence(
+    return Statement(
         "train with {softmax}a {regularization} below {used}, or scale the features, as with "
         "{row_transformer=StandardScaler()}.",
-        softmax=Sentence("{loss=softmax} or ") if other else "",
+        softmax=Statement("{loss=softmax} or ") if other else "",
         used=f"{used:g}",
     )
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.confidence.calibration import (
     Calibration,
     Confidence,
@@ -151,7 +151,7 @@ class AnswerConfidence:
         """Raise AttributeError unless the loss makes the model a distribution."""
         if self.model.loss != "softmax":
             raise AttributeError(
-                Sentence(
+                Statement(
                     "{loss=} is no distribution over sequences; train with {loss=softmax}.",
                     loss=self.model.loss,
                 )

@@ -16,7 +16,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.registry import one_of
-from structlearn.core.sentences import ParameterError, Sentence
+from structlearn.core.sentences import ParameterError, Statement
 from structlearn.core.wording import plain, quoted
 from structlearn.estimators.inputs.checking import label_codes
 from structlearn.metrics import Outputs
@@ -172,8 +172,8 @@ def check_labels(constraints: Constraints, y: Outputs | None) -> None:
         check_steps(constraints, chain, classes, codes, lengths)
 
 
-def told(constraints: Constraints) -> Sentence:
+def told(constraints: Constraints) -> Statement:
     """Return constraints as the object of a sentence."""
     if isinstance(constraints, str):
-        return Sentence("{constraints=}", constraints=plain(constraints))
-    return Sentence("the constraints")
+        return Statement("{constraints=}", constraints=plain(constraints))
+    return Statement("the constraints")

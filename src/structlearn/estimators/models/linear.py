@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import threads
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.weights.frequencies import tie_scores
@@ -60,7 +60,7 @@ class LinearModel(Generic[S]):
         regularizer = LOSSES[self.loss].regularizer
         if not regularizer.smooth:
             raise AttributeError(
-                Sentence(
+                Statement(
                     "{loss=} has no marginals; train with {loss=softmax} or 'sparsemax'.", loss=self.loss
                 )
             )

@@ -18,7 +18,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Sentence
+from structlearn.core.sentences import Statement
 from structlearn.estimators.regression.design import Design
 from structlearn.solvers.solution import Certificate, Row
 from structlearn.solvers.stopping import Tolerance
@@ -139,10 +139,10 @@ def _status(found: Ridge, tolerance: Tolerance, max_passes: float) -> str:
     bounds = found.bounds
     if bounds.gap <= tolerance.gap:
         return f"Solved directly: the duality gap is {bounds.gap:.3g}."
-    left = Sentence("gap {gap} above {tolerance}", gap=f"{bounds.gap:.3g}", tolerance=tolerance.sentence)
+    left = Statement("gap {gap} above {tolerance}", gap=f"{bounds.gap:.3g}", tolerance=tolerance.sentence)
     if found.iterations >= max_passes:
         advice = "Stopped after {max_passes=} with {left}: raise it, {tol} or {regularization}."
-        return Sentence(advice, max_passes=float(max_passes), left=left)
+        return Statement(advice, max_passes=float(max_passes), left=left)
     if not bounds.bounded:
         return (
             "Solved directly, without a dual bound: regularization=0 has one only where columns are "
