@@ -4,7 +4,7 @@ A template names parameters in braces: `{tol}` is the parameter tol, `{loss=hing
 `{loss=}` with the value that is given. What is given by another name is a part of the sentence.
 
 >>> advice = "{solver=} cannot train {loss=}; use {solver=auto}, or raise {tol}."
->>> print(Sentence(advice, solver="fw", loss="softmax"))
+>>> print(Statement(advice, solver="fw", loss="softmax"))
 solver='fw' cannot train loss='softmax'; use solver='auto', or raise tol.
 """
 
@@ -14,34 +14,34 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-_PLACE = re.compile(r"\{(\w+)(=?)([^{}]*)\}")
+_PLACE = re.compile(r"\{(\w+)(?:(=)([^{}]*))?\}")
 
 #: How a parameter is written: by its name, and its value or None where it is named alone.
 Writing = Callable[[str, object], str]
 
 
-class Sentence(str):
+class Statement(str):
     """A sentence of a template: to Python, a string in which parameters have their names."""
 
     template: str
     parts: dict[str, Any]
 
-    def __new__(cls, template: str, **parts: object) -> Sentence:
+    def __new__(cls, template: str, **parts: object) -> Statement:
         found = super().__new__(cls, _filled(template, parts, as_parameter))
         found.template, found.parts = template, parts
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (Sentence, self.template, self.parts)
+        return _again, (Statement, self.template, self.parts)
 
     def written(self, writing: Writing) -> str:
         """Return the sentence with its parameters written otherwise."""
         return _filled(self.template, self.parts, writing)
 
 
-def sentences(first: str, second: str) -> Sentence:
+def sentences(first: str, second: str) -> Statement:
     """Return two sentences, one behind the other."""
-    return Sentence("{first} {second}", first=first, second=second)
+    return Statement("{first} {second}", first=first, second=second)
 
 
 class ParameterError(ValueError):
@@ -53,7 +53,7 @@ class ParameterError(ValueError):
     """
 
     def __init__(self, template: str, **parts: object) -> None:
-        self.sentence = Sentence(template, **parts)
+        self.sentence = Statement(template, **parts)
         super().__init__(self.sentence)
         named: list[tuple[str, object]] = []
 
@@ -101,7 +101,7 @@ def _filled(template: str, parts: dict[str, Any], writing: Writing) -> str:
         if name not in parts:
             return writing(name, None)
         part = parts[name]
-        return part.written(writing) if isinstance(part, Sentence) else str(part)
+        return part.written(writing) if isinstance(part, Statement) else str(part)
 
     return _PLACE.sub(said, template)
 

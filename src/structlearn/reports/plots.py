@@ -271,7 +271,7 @@ def plot_transitions(transition_coef: Array, classes: Labels, path: str | Path |
     Parameters
     ----------
     transition_coef : ndarray of shape (K, K)
-        the `transition_coef_` of a `ChainClassifier`.
+        The `transition_coef_` of a `ChainClassifier`.
     classes : sequence of K labels
     path : str or Path, optional
         Where to write the figure.
