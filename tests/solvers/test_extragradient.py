@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from brute import STRUCTURES, build, problem
-from structlearn import ChainClassifier, MatchingClassifier, MulticlassClassifier
+from structlearn import ChainClassifier, MatchingClassifier, MulticlassClassifier, StructuredPredictor
 from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import Ball, ElasticNet
 from structlearn.problem.regularizers import Shannon
@@ -464,3 +464,22 @@ def test_chains_train_by_name():
     X, y = [rng.normal(size=(4, 3)) for _ in range(8)], [rng.integers(3, size=4) for _ in range(8)]
     model = ChainClassifier(solver="extragradient", regularization=0.1, tol=0.01, random_state=0).fit(X, y)
     assert model.certificate_.converged
+
+
+class OnlyOne:
+    """A structure with a single output: nothing is any distance away from it."""
+
+    def maximize(self, theta):
+        return np.ones(len(theta))
+
+
+@pytest.mark.parametrize("variant", ["adaptive", "plain"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_single_output(variant):
+    """Its distance from itself may be computed as less than zero."""
+    rng = np.random.default_rng(0)
+    X, y = list(rng.normal(size=(2, 2, 4))), [np.ones(2), np.ones(2)]
+    for weight in rng.uniform(0.5, 1.5, size=(20, 2)):
+        model = StructuredPredictor(OnlyOne(), loss="hinge", solver="extragradient", max_passes=3, tol=1e-6)
+        model.set_params(cost="count", solver_options={"variant": variant}, random_state=0)
+        assert model.fit(X, y, weight).certificate_.primal == pytest.approx(0.0, abs=1e-12)

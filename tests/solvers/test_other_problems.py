@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from brute import SOLVERS, STRUCTURES, build, problem
-from structlearn import ChainClassifier, MatchingClassifier, StructuredPredictor, TreeParser
+from structlearn import ChainClassifier, GraphClassifier, MatchingClassifier, StructuredPredictor, TreeParser
 from structlearn.solvers import NSlack, Solution, Stopping, solve
 from structlearn.solvers.bcfw.active_steps import PAIRWISE, Bench, VisitRules, step_within
 from structlearn.solvers.bcfw.atoms import Atoms
@@ -169,3 +169,20 @@ def test_what_is_not_finite_never_becomes_the_best():
     assert np.isfinite(solution.w).all()
     assert np.isfinite(solution.certificate.primal)
     assert solution.certificate.primal <= solution.history.primal[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_point_that_is_drawn_back_keeps_a_valid_bound(seed):
+    """On graphs the squared norm leaves the pairs out: of the gold output's Omega, too."""
+    rng = np.random.default_rng(seed)
+    edges = [np.array([[0, 1]]), np.array([[2, 3], [3, 1]])]
+    X = [
+        (50 * rng.normal(size=(int(one.max()) + 1, 1)), one, rng.normal(size=(len(one), 2))) for one in edges
+    ]
+    y = [rng.permutation([0, 1]), np.array([1, 0, 1, 1])]
+    options = {"loss": "sparsemax", "solver": "seg", "regularization": 2e-4, "random_state": 0, "n_jobs": 2}
+    model = GraphClassifier(**options, pairs="antisymmetric", tol=1e-6, max_passes=20, warm_start=True)
+    lowest = GraphClassifier(**options, pairs="antisymmetric", tol=1e-6, max_passes=3000).fit(X, y)
+    for _ in range(8):
+        assert model.fit(X, y).certificate_.dual <= lowest.certificate_.primal

@@ -250,10 +250,14 @@ class Objective:
         return total
 
     @cached_property
+    def gold_omegas(self) -> Array:
+        """Omega(mu_i) of every example."""
+        return self.regularizer.of_gold(self.gold, self._curved)
+
+    @property
     def gold_omega(self) -> float:
         """sum_i p_i Omega(mu_i)."""
-        values = self.regularizer.of_gold(self.gold, self._curved)
-        return float(self.weight @ values)
+        return float(self.weight @ self.gold_omegas)
 
     def _spread(self, vertices: SparseVertices, first: int, last: int) -> tuple[Array, Array]:
         """Weighted vertices of a range of examples: dense local parts end to end, shared parts summed."""

@@ -103,9 +103,8 @@ class DensePoint:
         z *= fraction
         z += (1.0 - fraction) * objective.gold_point()
         if h.size:
-            omega = objective.regularizer.of_gold(objective.gold, np.diff(objective.scoring.start))
             h *= fraction
-            h -= (1.0 - fraction) * omega
+            h -= (1.0 - fraction) * objective.gold_omegas
 
     def _fill(self, objective: Objective, fraction: float) -> None:
         n_shared = objective.scoring.n_shared

@@ -139,4 +139,4 @@ def farthest(saddle: Saddle, point: Point) -> float:
         gold, weight = oracle.no_gold, objective.weight
         return oracle.run(loss_chunk, oracle.layout, gold, weight, *chunk, theta, shared)[0]
 
-    return point.value + float(sum(oracle.each_chunk(one)))
+    return max(0.0, point.value + float(sum(oracle.each_chunk(one))))  # rounding may go below
