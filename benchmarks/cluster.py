@@ -25,7 +25,7 @@ def rounds(client, n_workers):
     from structlearn.distributed import JoinedBlocks, WorkerSpec, split, spread_out
     from structlearn.distributed.dask_engine import DaskEngine
     from structlearn.distributed.worker import Piece
-    from structlearn.estimators.cluster import LayOut
+    from structlearn.estimators.training.cluster import LayOut
     from structlearn.solvers import ActiveBlocks, Checkpoint
     from structlearn.structures import Chain
 

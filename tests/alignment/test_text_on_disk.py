@@ -155,7 +155,7 @@ def test_plans_keep_to_their_limit():
     small, large = MemoryPlan.of("500MB"), MemoryPlan.of("2GB")
     assert large.entries > 4 * small.entries
     assert large.words > small.words
-    with pytest.raises(ValueError, match="memory=100MB is too little; use at least"):
+    with pytest.raises(ValueError, match="memory='100MB' is too little; use at least"):
         MemoryPlan.of("100MB")
 
 

@@ -18,7 +18,7 @@ from structlearn.distributed import (
 )
 from structlearn.distributed.driver import COST
 from structlearn.distributed.worker import Piece
-from structlearn.estimators.cluster import LayOut
+from structlearn.estimators.training.cluster import LayOut
 from structlearn.solvers import ActiveBlocks, Checkpoint
 from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import structlearn
-from structlearn.estimators.help_texts import entries, names, with_inherited
+from structlearn.core.help_texts import entries, names, with_inherited
 
 ESTIMATORS = [
     thing

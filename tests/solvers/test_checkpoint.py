@@ -130,8 +130,8 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
         (whole[: len(whole) // 9], NAME),
         (b"", NAME),
         (b"\xff" * 64, NAME),
-        (whole.replace(b"blocks:BlockState", b"blocks:FocusState"), "hash of its header"),
-        (whole.replace(b"seconds", b"secomds", 1), "hash of its header"),
+        (whole.replace(b"blocks:BlockState", b"blocks:FocusState"), "header hash does not match"),
+        (whole.replace(b"seconds", b"secomds", 1), "header hash does not match"),
         (len(whole).to_bytes(8, "little") + whole[8:], "header is not as long"),
     ):
         path.write_bytes(content)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.help_texts import with_inherited
 from structlearn.estimators.choices import ON_STRUCTURES, Auto, Weights, threads
 from structlearn.estimators.files.attributes import StoredForm, count
-from structlearn.estimators.help_texts import with_inherited
 from structlearn.estimators.loss_choice import AUTO, WITHOUT_MARGINALS, LossChoice, choose_loss
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import BaseEstimator

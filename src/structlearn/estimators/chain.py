@@ -28,7 +28,7 @@ from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.structures import Chain, ConditionedChain
 
 if TYPE_CHECKING:
-    from structlearn.estimators.cluster import Cluster
+    from structlearn.estimators.training.cluster import Cluster
     from structlearn.estimators.weights.top_weights import TopFeatures
 
 
@@ -132,7 +132,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
                 go_on(self, former)
                 training_of(self).run(problem)
             else:
-                from structlearn.estimators.cluster import train_on
+                from structlearn.estimators.training.cluster import train_on
 
                 check_labels(self.constraints, y)
                 train_on(client, self, X, y, sample_weight)

@@ -19,7 +19,7 @@ from structlearn.metrics import Outputs, link_scores, refuse_sparse
 from structlearn.structures import Matching
 
 if TYPE_CHECKING:
-    from structlearn.estimators.cluster import Cluster
+    from structlearn.estimators.training.cluster import Cluster
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,7 +83,7 @@ class MatchingClassifier(PartEstimator[Matching]):
             if client is None:
                 training_of(self).run(self.lay_out(X, y, sample_weight))
             else:
-                from structlearn.estimators.cluster import train_on
+                from structlearn.estimators.training.cluster import train_on
 
                 train_on(client, self, X, y, sample_weight)
         return self

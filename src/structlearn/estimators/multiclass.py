@@ -28,7 +28,7 @@ from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
 
 if TYPE_CHECKING:
-    from structlearn.estimators.cluster import Cluster
+    from structlearn.estimators.training.cluster import Cluster
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -85,7 +85,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
             if client is None:
                 training_of(self).run(self.lay_out(X, y, sample_weight))
             else:
-                from structlearn.estimators.cluster import train_on
+                from structlearn.estimators.training.cluster import train_on
 
                 train_on(client, self, X, y, sample_weight)
         return self

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from structlearn.estimators.help_texts import with_inherited
+from structlearn.core.help_texts import with_inherited
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from structlearn.cli.support.options import option, switch
-from structlearn.estimators.help_texts import entries
+from structlearn.core.help_texts import entries
 
 #: Types of parameters that a shell can give, by a word of their annotation: the type, and what stands for it.
 _KINDS: dict[str, tuple[type, str]] = {"Path": (Path, "FILE"), "int": (int, "N"), "float": (float, "X")}
