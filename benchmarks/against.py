@@ -61,9 +61,9 @@ def digits_hinge():
 
 def chunking_softmax():
     from common import DATA
+    from structlearn.apps.tagging import Tagger  # by the name that earlier commits have, too
 
     from structlearn.data import Tokens, read_tokens, split_rows
-    from structlearn.tagging import Tagger
 
     tokens = read_tokens(DATA / "conll2000" / "test.txt.gz")
     labels = split_rows(tokens.column("2").cells, tokens.lengths)
@@ -107,9 +107,9 @@ def parsing_hinge(n_sentences=1500):
     import warnings
 
     from common import DATA
+    from structlearn.apps.parsing import read_conllu
 
     from structlearn import TreeParser
-    from structlearn.parsing import read_conllu
 
     document = read_conllu(DATA / "ud_english_ewt" / "en_ewt-ud-dev.conllu.gz")
     X, y = document.tokens()[:n_sentences], document.trees(single_root=True)[:n_sentences]
@@ -122,9 +122,8 @@ def alignment_statistics(n_pairs=20_000):
     from itertools import islice
 
     from common import DATA
-
-    from structlearn.alignment.statistics.statistics import AlignmentStatistics
-    from structlearn.alignment.text.bitext import Bitext
+    from structlearn.apps.alignment.bitext import Bitext
+    from structlearn.apps.alignment.statistics import AlignmentStatistics
 
     folder = DATA / "hansards"
     with gzip.open(folder / "bitext.e.gz", "rt") as left, gzip.open(folder / "bitext.f.gz", "rt") as right:
