@@ -155,7 +155,7 @@ def test_equal_runs_give_equal_bits_wherever_memory_is_found():
     found, held = set(), []
     for _ in range(150):
         held.append([np.empty(int(size), np.uint8) for size in rng.integers(1, 3000, 50)])
-        model = MulticlassClassifier(regularization=1e-3, tol=0, max_passes=4, random_state=0)
+        model = MulticlassClassifier(loss="hinge", regularization=1e-3, tol=0, max_passes=4, random_state=0)
         with pytest.warns(ConvergenceWarning):
             model.fit(csr_matrix(X), y)
         found.add(model.weights_.tobytes())
