@@ -291,14 +291,15 @@ class _Run(Generic[Kind, State]):
                 gap=f"{best.gap:.3g}",
                 tolerance=tolerance.sentence,
             )
-        left = Statement("gap {gap} above {tolerance}", gap=f"{best.gap:.3g}", tolerance=tolerance.sentence)
-        if not self.solver.certifies:
-            left = Statement("mistakes left")
+        spent = self._spent(progress)
+        if spent is None and not self.called_off:
+            return ""
+        left = Statement("mistakes left")
+        if self.solver.certifies:
+            gap = f"{best.gap:.3g}"
+            left = Statement("gap {gap} above {tolerance}", gap=gap, tolerance=tolerance.sentence)
         if self.called_off:
             return Statement("Stopped by the callback with {left}.", left=left)
-        spent = self._spent(progress)
-        if spent is None:
-            return ""
         advice = "Stopped after {spent} with {left}: raise it, {tol} or {regularization}."
         return Statement(advice, spent=spent, left=left)
 
