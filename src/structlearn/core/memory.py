@@ -51,10 +51,10 @@ class Memory:
             taken = anonymous_bytes()
             if self.limit < taken + LEAST:
                 raise ParameterError(
-                    "{memory=} is too little: the program itself takes {taken} MB; use at least {LEAST}MB.",
+                    "{memory=} is too little: the program itself takes {taken} MB; use at least {least}MB.",
                     memory=limit,
                     taken=f"{taken / 1000000.0:.0f}",
-                    LEAST=f"{(taken + LEAST) / 1000000.0 + 1:.0f}",
+                    least=f"{(taken + LEAST) / 1000000.0 + 1:.0f}",
                 )
             self._left = SHARE_KEPT * (self.limit - taken)
 

@@ -36,9 +36,9 @@ class MemoryPlan(NamedTuple):
         left = parse_size(limit) - PROGRAM
         if left < LEAST:
             raise ParameterError(
-                "{memory=} is too little; use at least {LEAST}MB.",
+                "{memory=} is too little; use at least {least}MB.",
                 memory=limit,
-                LEAST=f"{(PROGRAM + LEAST) / 1000000.0:.0f}",
+                least=f"{(PROGRAM + LEAST) / 1000000.0:.0f}",
             )
         cells = min(MOST_CELLS, left // 5 // A_CELL)
         words = left // 4 // A_WORD // 2

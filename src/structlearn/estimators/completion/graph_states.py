@@ -119,10 +119,10 @@ def classes_of_states(latent_states: LatentStates, classes: Array, codes: Array)
     if (wanted > counts).any():
         k = int(np.argmax(wanted > counts))
         raise ParameterError(
-            "Class {k} has {k_2} nodes, but {latent_states} asks for {k_3} states of it.",
-            k=quoted(classes[k]),
-            k_2=counts[k],
-            k_3=wanted[k],
+            "Class {label} has {count} nodes, but {latent_states} asks for {states} states of it.",
+            label=quoted(classes[k]),
+            count=counts[k],
+            states=wanted[k],
         )
     return np.repeat(np.arange(len(classes)), wanted)
 

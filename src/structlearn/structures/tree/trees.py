@@ -104,9 +104,9 @@ class Tree(Structure):
         roots = np.flatnonzero(heads == 0) + 1
         if self.single_root and roots.size > 1:
             raise ParameterError(
-                "Words {roots} and {roots_2} are both under the root; use {single_root=False}.",
-                roots=roots[0],
-                roots_2=roots[1],
+                "Words {first} and {second} are both under the root; use {single_root=False}.",
+                first=roots[0],
+                second=roots[1],
             )
         self._check_cycles(heads)
         return heads

@@ -56,8 +56,8 @@ class TextFeatures:
             raise ParameterError("{min_count} must be at least 1; got {given}.", given=min_count)
         if hash_bits is not None and not 1 <= hash_bits <= _MOST_BITS:
             raise ParameterError(
-                "{hash_bits} must be between 1 and {MOST_BITS}; got {given}.",
-                MOST_BITS=_MOST_BITS,
+                "{hash_bits} must be between 1 and {most}; got {given}.",
+                most=_MOST_BITS,
                 given=hash_bits,
             )
         self.templates, self.min_count, self.hash_bits = parse_templates(templates), min_count, hash_bits
