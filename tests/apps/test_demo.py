@@ -156,7 +156,7 @@ def test_a_file_is_no_folder(tmp_path):
 
 def test_the_aligner_learns_from_gold_links(tmp_path):
     words = io.StringIO()
-    result = demonstration.run(tmp_path, stream=words)
+    result = demonstration.demonstrate(tmp_path, stream=words)
     printed = read_certificate(words.getvalue())
     assert 0 < float(printed["supervised_aer"]) < float(printed["unsupervised_aer"]) < 1
     assert float(printed["supervised_aer"]) == pytest.approx(result.supervised, abs=5e-5)

@@ -26,7 +26,7 @@ class AlignmentResult(NamedTuple):
     certificate: Certificate
 
 
-def run(out: str | Path, *, stream: TextIO | None = None) -> AlignmentResult:
+def demonstrate(out: str | Path, *, stream: TextIO | None = None) -> AlignmentResult:
     """Align the embedded English-French corpus, write a page and the model, print error rates.
 
     The statistics are of all the text. The supervised aligner also sees the gold links of `N_TRAIN` pairs.

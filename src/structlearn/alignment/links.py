@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.alignment.text.pairs import lines_of
+from structlearn.alignment.text.pairs import file_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain, quoted
 from structlearn.data import DataError, write_lines, written_text
@@ -50,7 +50,7 @@ class Links(NamedTuple):
         return cls(sure, sure | frozenset(possible))
 
     @classmethod
-    def given(cls, links: Links | Iterable[Link], place: int = 0) -> Links:
+    def from_user(cls, links: Links | Iterable[Link], place: int = 0) -> Links:
         """Links as a user has them: `Links`, or pairs (source, target), as a set, a list or a dict.
 
         ValueError for anything else, which names the `place` of the sentence pair.
@@ -191,7 +191,7 @@ def read_both(one: Path, other: Path) -> tuple[list[Links], list[Links]]:
 
 def _read(path: Path, lengths: Sequence[Lengths] | None) -> tuple[list[Links], bool]:
     """Return the links, and whether the file is of the NAACL kind."""
-    with closing(lines_of(path)) as lines:
+    with closing(file_lines(path)) as lines:
         blank, first = _first_text(lines)
         is_naacl = _is_naacl(os.fspath(path), first)
         read = _read_naacl if is_naacl else _read_pharaoh
@@ -212,7 +212,7 @@ def links_at(path: Path, number: int, text: str, lengths: Lengths | None = None)
 
 def read_aligned(path: Path) -> Iterator[tuple[int, Aligned]]:
     """Stream the numbered lines of a Pharaoh file, with the scores of their links."""
-    for number, line in lines_of(path):
+    for number, line in file_lines(path):
         try:
             yield number, parse_scored(line)
         except ValueError as error:

@@ -88,7 +88,7 @@ class TextStatistics:
         found = AlignmentStatistics.train(text, n_jobs=self.n_jobs, earlier=earlier, checkpoint=kept)
         return found.prune(self.min_probability)
 
-    def _written(self, pair: Words) -> tuple[list[str], list[str]]:
+    def write_pair(self, pair: Words) -> tuple[list[str], list[str]]:
         """Return the words as the statistics have them."""
         return self._write(*checked_pair(pair))
 

@@ -81,7 +81,7 @@ def run(
     readings = _read_digits(data)
     print(aligned([HEADER, *(one.cells() for one in readings)]), file=stream)
     print(f"\n{readings[-1].model.certificate_}", file=stream)
-    words = demonstration.run(out, stream=stream)
+    words = demonstration.demonstrate(out, stream=stream)
     _say("Drawing ...")
     _write_files(out, readings, data)
     demo_page(out, data, readings, words).write(out / "index.html")

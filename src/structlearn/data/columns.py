@@ -115,7 +115,7 @@ def write_columns(target: StrPath | TextIO, labels: Iterable[Iterable[object]]) 
     labels : iterable of label sequences
         Strings or numbers.
     """
-    write_lines(target, _separated(labels))
+    write_lines(target, _label_lines(labels))
 
 
 def split_rows(X: Matrix, lengths: NDArray[np.int64]) -> list:
@@ -124,7 +124,7 @@ def split_rows(X: Matrix, lengths: NDArray[np.int64]) -> list:
     return [X[end - length : end] for end, length in zip(ends, lengths.tolist())]
 
 
-def _separated(labels: Iterable[Iterable[object]]) -> Iterator[str]:
+def _label_lines(labels: Iterable[Iterable[object]]) -> Iterator[str]:
     for i, sequence in enumerate(labels):
         if i:
             yield ""

@@ -57,7 +57,7 @@ def read_graphs(path: StrPath) -> GraphFile:
         if name not in arrays:
             raise DataError(f"{os.fspath(path)} has no array {name}.")
     try:
-        arrays = {name: _checked(name, array) for name, array in arrays.items()}
+        arrays = {name: _check_array(name, array) for name, array in arrays.items()}
         of_nodes, of_edges = _pieces(arrays)
     except ValueError as error:
         raise DataError(f"{os.fspath(path)} is no .npz file of graphs: {error}.") from None
@@ -69,7 +69,7 @@ def read_graphs(path: StrPath) -> GraphFile:
     return GraphFile(list(zip(*columns)), of_nodes.get("labels"), of_nodes.get("positions"), arrays)
 
 
-def _checked(name: str, array: Array) -> Array:
+def _check_array(name: str, array: Array) -> Array:
     """Return an array of as many axes as it must have; those of whole numbers as such."""
     if name == "edges" and array.size == 0:
         array = array.reshape(0, 2)

@@ -88,7 +88,7 @@ def write_libsvm(target: StrPath | TextIO, X: Matrix, y: Iterable, *, multilabel
     multilabel : bool
         Write a comma-separated set of labels on each line.
     """
-    write_lines(target, _written(sparse.csr_matrix(X), list(y), multilabel))
+    write_lines(target, _format_lines(sparse.csr_matrix(X), list(y), multilabel))
 
 
 class _Columns:
@@ -190,7 +190,7 @@ def _wrong_entry(tokens: Sequence[str]) -> str:
     raise AssertionError("every entry is index:value")
 
 
-def _written(X: sparse.csr_matrix, y: list, multilabel: bool) -> Iterator[str]:
+def _format_lines(X: sparse.csr_matrix, y: list, multilabel: bool) -> Iterator[str]:
     if X.shape[0] != len(y):
         raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)} labels.")
     X.sum_duplicates()

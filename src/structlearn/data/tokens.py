@@ -226,10 +226,12 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     name = os.fspath(path)
     kept: list[str] = []
     with closing(open_text(name, whole=True)) as stream:
-        lines = _recorded(stream, kept) if text else stream
+        lines = _record_lines(stream, kept) if text else stream
         head = list(_head(lines))
         layout = _layout(name, head)
-        parts = [(one, place, _Interned(), array("i")) for one, place in _chosen(name, layout, choice)]
+        parts = [
+            (one, place, _Interned(), array("i")) for one, place in _choose_columns(name, layout, choice)
+        ]
         numbers, ends = array("q"), array("q", [0])  # lines of tokens; how many there are up to each border
         for number, line in chain(head, lines):
             cells = layout.cells(name, number, content(line, number), len(numbers) - ends[-1])
@@ -251,7 +253,7 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     return Tokens(columns, lengths, {}, name, layout, np.array(numbers), kept)
 
 
-def _recorded(lines: Lines, kept: list[str]) -> Lines:
+def _record_lines(lines: Lines, kept: list[str]) -> Lines:
     """Yield the lines, as they are added to a list."""
     for number, line in lines:
         kept.append(kept_line(line))
@@ -293,7 +295,7 @@ def _sentences(
         yield sentence
 
 
-def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[str, int]]:
+def _choose_columns(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[str, int]]:
     """Return the columns that are needed, and their places."""
     try:
         return [(one, layout.place(one)) for one in (choice(layout.names) if choice else layout.names)]

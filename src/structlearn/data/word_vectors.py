@@ -58,7 +58,7 @@ class WordVectors:
             first.setdefault(write(word), i)
         return WordVectors(list(first), self.matrix[list(first.values())], self.origin)
 
-    def mapped(self, W: Array) -> WordVectors:
+    def map_by(self, W: Array) -> WordVectors:
         """Return the same words in the space that W maps to."""
         return WordVectors(self.words, unit_rows(self.matrix @ W.astype(np.float32)), self.origin)
 

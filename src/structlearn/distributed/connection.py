@@ -56,7 +56,7 @@ def _number(digits: str) -> int:
 
 @contextmanager
 def _local(n_workers: int) -> Iterator[Client]:
-    distributed = _distributed()
+    distributed = _import_distributed()
     with ExitStack() as stack:
         try:
             cluster = distributed.LocalCluster(
@@ -95,7 +95,7 @@ def _deaf() -> WorkerPlugin:
 
 @contextmanager
 def _remote(address: str) -> Iterator[Client]:
-    distributed = _distributed()
+    distributed = _import_distributed()
     try:
         with _no_collection():
             client = distributed.Client(address, timeout=TIMEOUT, direct_to_workers=True)
@@ -127,7 +127,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _distributed() -> ModuleType:
+def _import_distributed() -> ModuleType:
     try:
         import distributed
     except ImportError:

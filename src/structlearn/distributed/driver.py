@@ -180,7 +180,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         for _ in range(2):
             values = self._values(objective, state)
             state.values[COST] = sum(one.cost for one in values)
-            w = self._certified(objective, state)
+            w = self._certified_weights(objective, state)
             primal = objective.primal(w, values)
             dual, square = self._dual(objective, state)
             scale = abs(primal) + abs(dual.value)
@@ -190,7 +190,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
             self._agree(objective, state)
         raise RuntimeError("The workers' parts do not add up to w even after all have agreed on them.")
 
-    def _certified(self, objective: SpreadObjective, state: JoinedState) -> Array:
+    def _certified_weights(self, objective: SpreadObjective, state: JoinedState) -> Array:
         """Return the weights of which P is taken."""
         return state.w
 
@@ -205,7 +205,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
     def _values(self, objective: SpreadObjective, state: JoinedState) -> list[PartValues]:
         """Every worker's part of a certificate, with all rounds committed."""
         while True:
-            w = self._certified(objective, state)
+            w = self._certified_weights(objective, state)
             values = objective.values(int(state.counts[ROUND]), state.fractions, w)
             if values is not None:
                 return values
@@ -237,22 +237,22 @@ class JoinedExtragradient(JoinedBlocks):
     ) -> JoinedState:
         state = super().start(objective, rng, warm)._replace(lead=Lead.of(objective.n_weights))
         pace = first_pace(self.smooth) / objective.regularization
-        return state._replace(pace=_led(objective, state).paced(pace, left=0.0))
+        return state._replace(pace=_led_weights(objective, state).paced(pace, left=0.0))
 
     def _take_up(self, objective: SpreadObjective, state: JoinedState, v: Array) -> None:
         if state.lead is None:  # before the start
             state.w[:] = v
             return
-        _led(objective, state).anchor_at(v)
-        _led(objective, state).forget_means()
+        _led_weights(objective, state).anchor_at(v)
+        _led_weights(objective, state).forget_means()
 
     def _join(self, objective: SpreadObjective, state: JoinedState, answers: list[RoundAnswer]) -> None:
         super()._join(objective, state, answers)
-        _led(objective, state).follow(sum(one.visits for one in answers))
+        _led_weights(objective, state).follow(sum(one.visits for one in answers))
 
     def _next_pass(self, objective: SpreadObjective, state: JoinedState, visited: bool) -> JoinedState:
         state = super()._next_pass(objective, state, visited)
-        weights, full = _led(objective, state), not state.counts[AGAIN]
+        weights, full = _led_weights(objective, state), not state.counts[AGAIN]
         weights.join(state.values[COST], state.values[ESTIMATE], full=full)
         passes = round(state.oracle_calls / objective.n_active)
         if not (full and is_estimated_after(passes)):
@@ -263,17 +263,17 @@ class JoinedExtragradient(JoinedBlocks):
             return state
         return state._replace(pace=weights.balanced(far, balance(self.smooth), passes))
 
-    def _certified(self, objective: SpreadObjective, state: JoinedState) -> Array:
-        return _led(objective, state).certified
+    def _certified_weights(self, objective: SpreadObjective, state: JoinedState) -> Array:
+        return _led_weights(objective, state).certified
 
     def _w_of_z(self, objective: SpreadObjective, state: JoinedState) -> Array:
-        return _led(objective, state).w_of_z
+        return _led_weights(objective, state).w_of_z
 
     def _dual(self, objective: SpreadObjective, state: JoinedState) -> tuple[Bound, float]:
-        return _led(objective, state).dual(state.values[COST], float(state.counts[CALLS]))
+        return _led_weights(objective, state).dual(state.values[COST], float(state.counts[CALLS]))
 
 
-def _led(objective: SpreadObjective, state: JoinedState) -> LedWeights:
+def _led_weights(objective: SpreadObjective, state: JoinedState) -> LedWeights:
     assert state.lead is not None  # noqa: S101  (`start` sees to it)
     return LedWeights(objective, state.w, state.lead, state.pace)
 

@@ -148,7 +148,7 @@ class SpreadObjective:
                 raise OSError(errno.ECHILD, f"workers were lost {self.revivals} times in succession ({why})")
             for number in lost:
                 self.engine.revive(number)
-            ready = take_up(self.engine, list(lost), self.total)
+            ready = load_partitions(self.engine, list(lost), self.total)
             lost = {number: one for number, one in ready.items() if isinstance(one, Lost)}
 
 
@@ -159,7 +159,7 @@ def raise_first(answers: Mapping[int, object]) -> None:
             raise one
 
 
-def take_up(engine: Engine, numbers: Sequence[int], total: float | None = None) -> dict[int, Any]:
+def load_partitions(engine: Engine, numbers: Sequence[int], total: float | None = None) -> dict[int, Any]:
     """Let workers load their partitions and begin: their facts, or `Lost`.
 
     One of them begins first: what it has to compile, the others find compiled, where they share a folder.
@@ -180,7 +180,7 @@ def spread_out(
 ) -> SpreadObjective:
     """Make a worker for each post, and the objective that they have in common."""
     engine.open([partial(Worker, post) for post in posts])
-    facts = take_up(engine, range(len(posts)))
+    facts = load_partitions(engine, range(len(posts)))
     for one in facts.values():
         if isinstance(one, Lost):
             raise OSError(errno.ECHILD, f"a worker was lost before training began ({one.why})")

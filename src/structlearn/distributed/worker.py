@@ -125,7 +125,7 @@ class Block(NamedTuple):
     cost: float
 
 
-def answered(method: F) -> F:
+def return_errors(method: F) -> F:
     """Return what is raised: then what an engine raises can only be its own."""
 
     @wraps(method)
@@ -192,7 +192,7 @@ class Worker:
 
     # ---- beginning -----------------------------------------------------------------------------------
 
-    @answered
+    @return_errors
     def load(self) -> float:
         """Open the partition; the sum of its example weights."""
         if self.layout is None:
@@ -204,7 +204,7 @@ class Worker:
             self.layout = self.post.lay_out(open_packed(self.post.path), self.post.weight)
         return self.layout.weight
 
-    @answered
+    @return_errors
     def begin(self, total: float) -> Facts:
         """Take up the partition's part of the problem, from the last checkpoint if there is one."""
         assert self.layout is not None  # noqa: S101  (`load` came first)
@@ -233,7 +233,7 @@ class Worker:
 
     # ---- rounds --------------------------------------------------------------------------------------
 
-    @answered
+    @return_errors
     def round(self, t: int, w: Array, fraction: float, piece: Piece, pace: Pace) -> RoundAnswer:
         """Commit `fraction` of round t - 1, visit a piece of a pass at w, and say what came out.
 
@@ -315,20 +315,20 @@ class Worker:
 
     # ---- certificates, agreement ---------------------------------------------------------------------
 
-    @answered
+    @return_errors
     def values(self, t: int, fraction: float, w: Array) -> PartValues:
         """Commit `fraction` of round t, at which this worker must stand; its part of the certificate at w."""
         self._stand_at(t, fraction)
         own_w = self.state.w
         return PartValues(self._loss(w), self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
 
-    @answered
+    @return_errors
     def travelled(self, t: int, fraction: float) -> float:
         """With `fraction` of round t committed, this partition's part of what z has travelled, squared."""
         self._stand_at(t, fraction)
         return self.fraction**2 * travelled(self.objective, self.state.blocks.point)
 
-    @answered
+    @return_errors
     def loss(self, w: Array) -> float:
         """Return the losses of this partition, its part of P at any w."""
         return self._loss(w)
@@ -336,7 +336,7 @@ class Worker:
     def _loss(self, w: Array) -> float:
         return self.fraction * (self.objective.primal(w) - self.objective.penalty.value(w))
 
-    @answered
+    @return_errors
     def agree(self, t: int, fraction: float) -> Block:
         """Stand at round t, with `fraction` of t - 1 committed and what was done in t dropped.
 

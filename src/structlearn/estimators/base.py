@@ -140,7 +140,7 @@ class StructuredEstimator(Watchable, BaseEstimator, Generic[S]):
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
-        training_of(self).checked()
+        training_of(self).solver_and_stopping()
         threads(self.n_jobs)
         if isinstance(self, MappedRows):
             self.check_row_transformer()

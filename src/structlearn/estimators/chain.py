@@ -15,14 +15,14 @@ from structlearn.estimators.files.attributes import StoredForm, count, label_arr
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.constraints import Constraints, check_labels
-from structlearn.estimators.models.chains import ChainModel, columns_of
+from structlearn.estimators.models.chains import ChainModel, column_array
 from structlearn.estimators.models.linear import facts_of
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.sequences import SequenceEstimator
 from structlearn.estimators.training.chain_layout import lay_out_sequences
 from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem, training_of
-from structlearn.estimators.weights.continued import ContinuedTraining, Former, Start, go_on, remembered
+from structlearn.estimators.weights.continued import ContinuedTraining, Former, Start, go_on, remember
 from structlearn.estimators.weights.explaining import Explanation, explanations
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.structures import Chain, ConditionedChain
@@ -118,7 +118,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         `structlearn.estimators.completion.partial_labels`).
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
-        former = remembered(self)
+        former = remember(self)
         with fresh_fit(self):
             X = self._learn_features(X)
             if is_partial(y):
@@ -151,7 +151,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         return self._model()
 
     def _model(self) -> ChainModel:
-        columns = columns_of(of_fit(self, "transition_features"))
+        columns = column_array(of_fit(self, "transition_features"))
         return ChainModel(
             structure=self.structure_,
             classes=self.classes_,
@@ -229,7 +229,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
     @property
     def conditioned_coef_(self) -> Array:
         """Weights of features for transitions, of shape (n_transition_features, n_classes, n_classes)."""
-        return self.model_.conditioned
+        return self.model_.transition_feature_weights
 
     @property
     def start_coef_(self) -> Array:
@@ -242,7 +242,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         return self.model_.boundary("end")
 
     def _weight_counts(self) -> set[int]:
-        columns = columns_of(self.transition_features)
+        columns = column_array(self.transition_features)
         if columns is not None:
             inside = columns.ndim == 1 and columns.size and columns.dtype.kind in "iu"
             if not inside or not 0 <= columns.min() <= columns.max() < self.n_features_in_:

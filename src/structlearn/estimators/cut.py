@@ -18,7 +18,7 @@ from structlearn.estimators.graph_base import GraphEstimator
 from structlearn.estimators.inputs.checking import (
     as_list,
     check_same_length,
-    check_weights,
+    check_sample_weight,
     for_no_examples,
     label_arrays,
 )
@@ -124,7 +124,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
         with fresh_fit(self):
             examples = self._examples(X)
             codes = self._label_codes(examples, y)
-            weight = check_weights(sample_weight, len(examples.which))
+            weight = check_sample_weight(sample_weight, len(examples.which))
             self.n_features_in_ = examples.nodes.shape[1]
             self.contrast_ = self._mean_contrast(examples)
             structure, memory = Cuts(examples.graphs), Memory(self.memory)
@@ -207,7 +207,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
     @for_no_examples
     def predict(self, X: Images) -> list[Array]:
         """The best labels of each image or graph, in the shape of its pixels or nodes."""
-        examples, scoring, model = self._asked(X)
+        examples, scoring, model = self._ask_graphs(X)
         answers = model.best_parts(scoring)
         return [
             self.classes_[self._nodes(parts, examples.shapes[i]).astype(np.int64)] for i, parts in answers
@@ -216,7 +216,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
         """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
-        examples, scoring, model = self._asked(X)
+        examples, scoring, model = self._ask_graphs(X)
         if model.loss != "sparsemax":
             raise AttributeError(
                 Statement("{loss=} has no marginals; train with {loss=sparsemax}.", loss=model.loss)

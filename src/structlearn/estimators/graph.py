@@ -27,7 +27,7 @@ from structlearn.estimators.completion.partial_labels import balanced_known
 from structlearn.estimators.confidence.graph_answers import LabelledGraph, exact_states, labelled_graphs
 from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, number, numbers
 from structlearn.estimators.graph_base import GraphEstimator
-from structlearn.estimators.inputs.checking import as_list, check_weights, for_no_examples
+from structlearn.estimators.inputs.checking import as_list, check_sample_weight, for_no_examples
 from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
@@ -178,7 +178,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
             self.state_classes_ = classes_of_states(self.latent_states, self.classes_, codes)
             types = self._set_types(examples, codes)
-            weight = check_weights(sample_weight, len(examples.which))
+            weight = check_sample_weight(sample_weight, len(examples.which))
             self.n_features_in_ = examples.nodes.shape[1]
             memory = Memory(self.memory)
             structure = self._structure_of(examples, self.polytope, memory)
@@ -209,7 +209,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         self.types_, self.state_types_ = types.types, types.states
         return types
 
-    def _allowed(self, examples: Examples) -> list[Array] | None:
+    def _allowed_states(self, examples: Examples) -> list[Array] | None:
         """Which states the nodes of each different graph may have, where they have types."""
         if "types_" not in vars(self):
             return None
@@ -254,7 +254,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             most_entries=QUICK_ENTRIES if quick else MOST_ENTRIES,
             polytope=polytope,
             inference=self.inference,
-            allowed=self._allowed(examples),
+            allowed=self._allowed_states(examples),
             memory=memory,
         )
 
@@ -288,8 +288,8 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     def predict_states(self, X: Images) -> list[Array]:
         """The numbers of the states that the best labels stand for; `state_classes_` has their classes."""
         if self.inference == "exact":
-            return exact_states(self._asked(X))
-        examples, scoring, model = self._asked(X)
+            return exact_states(self._ask_graphs(X))
+        examples, scoring, model = self._ask_graphs(X)
         answers = model.best_parts(scoring)
         return [self._nodes(parts, examples.shapes[i]).argmax(axis=-1) for i, parts in answers]
 
@@ -299,12 +299,12 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
         Labels are the best where the bound is their score.
         """
-        return labelled_graphs(self._asked(X), self.classes_[self._state_classes])
+        return labelled_graphs(self._ask_graphs(X), self.classes_[self._state_classes])
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
         """Probabilities of the labels of each node, of shape (n, n_classes); after softmax or sparsemax."""
-        examples, scoring, model = self._asked(X)
+        examples, scoring, model = self._ask_graphs(X)
         answers = model.soft_parts(scoring)
         first = np.searchsorted(self._state_classes, np.arange(len(self.classes_)))
         return [

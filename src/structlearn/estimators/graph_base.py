@@ -89,7 +89,7 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
         self._n_edge_features = scoring.pairs.X.shape[1]
         return scoring
 
-    def _asked(self, X: Images) -> AskedGraphs:
+    def _ask_graphs(self, X: Images) -> AskedGraphs:
         check_is_fitted(self, "weights_")
         examples = self._examples(X)
         nodes = self.row_map.apply(examples.nodes)
@@ -101,7 +101,7 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
         """Scores of each node by itself, without the edges, in the shape of the labels."""
-        examples, scoring, _ = self._asked(X)
+        examples, scoring, _ = self._ask_graphs(X)
         return [
             self._nodes(scoring.scores(self.weights_, i, i + 1), shape)
             for i, shape in enumerate(examples.shapes)

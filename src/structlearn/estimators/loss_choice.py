@@ -117,7 +117,7 @@ def take_usual_cost(estimator: Any, cost: object) -> None:
         estimator.set_params(cost=cost)
 
 
-def is_forest(pairs: Iterable[tuple[object, object]]) -> bool:
+def has_no_cycle(pairs: Iterable[tuple[object, object]]) -> bool:
     """Whether pairs of labels have no cycles: joining their ends never meets what is joined already."""
     leader: dict[object, object] = {}
 

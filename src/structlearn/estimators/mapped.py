@@ -21,7 +21,7 @@ from structlearn.estimators.scikit import (
     checked_rows,
     checked_table,
     checked_table_again,
-    cloned,
+    clone_unfitted,
     is_frozen,
     needs_outputs,
 )
@@ -63,7 +63,7 @@ class FittedMap:
             return rows
         if rows.shape[0] == 0:
             return np.empty((0, self.n_scored), dtype=np.float32)
-        mapped = transformed(self.transformer, rows, Memory())
+        mapped = transform_rows(self.transformer, rows, Memory())
         if mapped.shape[1] != self.n_scored:
             raise ValueError(
                 f"row_transformer_ gave {mapped.shape[1]} features; in training it gave {self.n_scored}."
@@ -150,7 +150,7 @@ class MappedRows:
         if given is None:
             return rows
         transformer = earlier if goes_on and earlier is not None else fitted_to(rows, given)
-        mapped = transformed(transformer, rows, memory)
+        mapped = transform_rows(transformer, rows, memory)
         self.take_row_map(transformer, mapped.shape[1])
         return mapped
 
@@ -163,9 +163,9 @@ def takes_table(transformer: Any, X: Any) -> bool:
         return bool(transformer.of_tables)
     if hasattr(transformer, "steps"):
         return bool(transformer.steps) and takes_table(transformer.steps[0][1], X)
-    from structlearn.estimators.row_maps.base import entry_of
+    from structlearn.estimators.row_maps.base import row_map_entry
 
-    entry = entry_of(getattr(transformer, "estimator", transformer))
+    entry = row_map_entry(getattr(transformer, "estimator", transformer))
     return is_table(X) if entry is None else entry.kind.of_tables
 
 
@@ -198,7 +198,7 @@ def fitted_to(rows: Rows, given: Transformer) -> Transformer:
     if isinstance(rows, np.ndarray):  # what works in place (copy=False) copies what it cannot write to
         rows = rows.view()
         rows.flags.writeable = False
-    transformer = cloned(given)
+    transformer = clone_unfitted(given)
     try:
         with np.errstate(invalid="ignore"):  # means of empty columns; NaN in what it gives is found below
             transformer.fit(rows)
@@ -208,7 +208,7 @@ def fitted_to(rows: Rows, given: Transformer) -> Transformer:
     return transformer
 
 
-def transformed(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
+def transform_rows(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
     """T(x) of all rows, a range at a time: one float32 array, or CSR where the transformer gives sparse."""
     parts = _parts(transformer, rows)
     first = next(parts)

@@ -18,12 +18,12 @@ from structlearn.estimators.files.attributes import StoredForm, count, label_arr
 from structlearn.estimators.inputs.checking import (
     as_list,
     canonical_examples,
-    check_weights,
+    check_sample_weight,
     summed_duplicates,
 )
 from structlearn.estimators.inputs.frames import column_names, is_frame
 from structlearn.estimators.inputs.layout import gold_and_cost
-from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, is_forest
+from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, has_no_cycle
 from structlearn.estimators.models.linear import model_of
 from structlearn.estimators.rows import FlatEstimator
 from structlearn.estimators.scikit import Table
@@ -93,7 +93,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
             return WITH_DEAR_MARGINALS if self.edges == "all" else WITH_MARGINALS
         given = self.edges if isinstance(self.edges, list | tuple | np.ndarray) else ()
         pairs = [tuple(one) for one in given if np.ndim(one) == 1 and len(one) == 2]
-        return WITH_MARGINALS if is_forest(pairs) else WITH_DEAR_MARGINALS
+        return WITH_MARGINALS if has_no_cycle(pairs) else WITH_DEAR_MARGINALS
 
     def fit(self, X: Table, y: LabelSets, sample_weight: ArrayLike | None = None) -> MultiLabelClassifier:
         """Train on X of shape (n, d), dense or CSR.
@@ -109,7 +109,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
                 raise ValueError(
                     f"X has {rows.shape[0]} examples but y has {len(on)}: give one output per example."
                 )
-            weight = check_weights(sample_weight, rows.shape[0])
+            weight = check_sample_weight(sample_weight, rows.shape[0])
             structure, memory = self._make_structure(on), Memory(self.memory)
             rows = self.fit_rows(rows, memory)
             scoring = self._training_scoring(rows, structure, memory)
@@ -186,7 +186,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         """What the pairs add to the score of each label if it is the only one."""
         structure = self.structure_
         tables = [structure.encode(one)[structure.n_labels :] for one in np.eye(structure.n_labels)]
-        return np.array(tables) @ self._row_weights(self.weights_).shared
+        return np.array(tables) @ self._row_weights(self.weights_).shared_weights
 
     def predict_marginals(self, X: Table) -> Array:
         """Probability of each label, of shape (n, K); 0 or 1 exactly for many after sparsemax."""
@@ -220,7 +220,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     @property
     def pair_coef_(self) -> Array:
         """Weights of the pairs' tables, of shape (n_edges, 2, 2)."""
-        return self._row_weights(self.weights_).shared.reshape(-1, 2, 2)
+        return self._row_weights(self.weights_).shared_weights.reshape(-1, 2, 2)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

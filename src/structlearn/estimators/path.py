@@ -79,7 +79,7 @@ def regularization_path(
         raise ParameterError("gap is for {penalty=l2}; give all regularizations instead.")
     tol = min(estimator.tol, check_number("gap", gap, strict=True) / 2)
     models: list[E] = []
-    chosen = _chosen(models, values.tolist(), gap)
+    chosen = _choose_values(models, values.tolist(), gap)
     for model in models_along(clone(estimator).set_params(tol=tol), X, y, chosen, sample_weight):
         models.append(model)
     return models
@@ -130,7 +130,7 @@ def _finish(model: Any, warm_start: bool) -> None:
     model.set_params(warm_start=warm_start)
 
 
-def _chosen(models: list[E], ends: list[float], gap: float) -> Iterator[float]:
+def _choose_values(models: list[E], ends: list[float], gap: float) -> Iterator[float]:
     """The largest lambda, then where each model so far is no longer within `gap`, down to the smallest."""
     value: float | None = ends[-1]
     while value is not None:

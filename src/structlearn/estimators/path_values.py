@@ -12,7 +12,7 @@ from structlearn.estimators.choices import check_number
 from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.path import Regularized
 from structlearn.estimators.regression.regressor import LinearRegressor
-from structlearn.estimators.scikit import Table, cloned
+from structlearn.estimators.scikit import Table, clone_unfitted
 from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs
 from structlearn.problem.penalties import ElasticNet, GroupNorm
@@ -70,19 +70,19 @@ class _SeenError(Exception):
 
 def _objective(estimator: Any, X: Table | Tables, y: Outputs) -> Any:
     """What `fit` would minimise."""
-    probe, found = cloned(estimator), []
+    probe, found = clone_unfitted(estimator), []
     if isinstance(probe, LinearRegressor):
         probe.set_params(solver="proximal")  # a factorisation lays out nothing
 
-    def seen(*laid: object) -> None:
+    def catch(*laid: object) -> None:
         found.append(made(*laid))
         raise _SeenError
 
     made: Any = getattr(probe, "_objective", None) or training_of(probe).objective
     if isinstance(probe, LinearRegressor):
-        setattr(probe, "_objective", seen)  # noqa: B010
+        setattr(probe, "_objective", catch)  # noqa: B010
     else:
-        probe.trained_by = type("Seen", (probe.trained_by,), {"objective": lambda _, laid: seen(laid)})
+        probe.trained_by = type("Seen", (probe.trained_by,), {"objective": lambda _, laid: catch(laid)})
     with suppress(_SeenError):
         probe.fit(X, y)
     return found[0]

@@ -12,7 +12,12 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import ON_OVERLAPPING_ROWS, ON_ROWS, ON_WIDE_ROWS, Auto
-from structlearn.estimators.inputs.checking import check_two_classes, check_weights, coded, summed_duplicates
+from structlearn.estimators.inputs.checking import (
+    check_sample_weight,
+    check_two_classes,
+    encode_labels,
+    summed_duplicates,
+)
 from structlearn.estimators.loss_choice import WITH_MARGINALS, trained_loss
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import (
@@ -138,8 +143,8 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
         X, labels = self._checked_inputs(X, y, accept_sparse="csr", order="C")
         rows = summed_duplicates(X)
         check_classes(labels)
-        weight = check_weights(sample_weight, rows.shape[0])
-        self.classes_, codes = coded(labels, classes)
+        weight = check_sample_weight(sample_weight, rows.shape[0])
+        self.classes_, codes = encode_labels(labels, classes)
         check_two_classes(self.classes_)
         if self.class_weight is not None:
             by_class = sample_weights(self.class_weight, labels)

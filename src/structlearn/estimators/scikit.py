@@ -43,7 +43,7 @@ __all__ = [
     "checked_rows",
     "checked_table",
     "checked_table_again",
-    "cloned",
+    "clone_unfitted",
     "cluster_centres",
     "drawn_seed",
     "frozen",
@@ -165,7 +165,7 @@ def cluster_centres(rows: Array, n: int, seed: int) -> Array:
     return KMeans(n, n_init=10, random_state=seed).fit(rows).cluster_centers_
 
 
-def cloned(transformer: object) -> Any:
+def clone_unfitted(transformer: object) -> Any:
     """One with the same parameters that is not fitted; TypeError for what scikit-learn cannot clone."""
     from sklearn.base import clone
 

@@ -46,10 +46,10 @@ def available_if(check: Callable[[object], bool]) -> Callable[[Callable[..., obj
     """A method that is there only if the check of its object passes, which else raises AttributeError."""
 
     def method_of(function: Callable[..., object]) -> property:
-        def bound(self: object) -> MethodType:
+        def bind(self: object) -> MethodType:
             check(self)
             return MethodType(function, self)
 
-        return property(bound, doc=function.__doc__)
+        return property(bind, doc=function.__doc__)
 
     return method_of

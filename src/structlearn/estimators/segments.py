@@ -18,7 +18,7 @@ from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import (
     Tables,
     check_same_length,
-    check_weights,
+    check_sample_weight,
     for_no_examples,
     stack_examples,
 )
@@ -105,7 +105,7 @@ class SegmentClassifier(SequenceEstimator[Segments]):
         rows, shapes = stack_examples(self._learn_features(X), ndim=2, noun="Sentence")
         lengths = shapes[:, 0]
         check_same_length(lengths, codes)
-        weight = check_weights(sample_weight, len(lengths))
+        weight = check_sample_weight(sample_weight, len(lengths))
         self.n_features_in_ = rows.shape[1]
         structure, memory = self._new_structure(len(labels), codes, lengths), Memory(self.memory)
         structure.tiles(codes, lengths, "Sentence")
@@ -174,7 +174,7 @@ class SegmentClassifier(SequenceEstimator[Segments]):
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """F1 of spans: one is right if its start, end and label are."""
         check_same_length(X, y)
-        weight = check_weights(sample_weight, len(y))
+        weight = check_sample_weight(sample_weight, len(y))
         counts = np.zeros(3)
         for i, (right, found) in enumerate(zip(y, self.predict(X))):
             a, b = set(map(tuple, right)), set(found)

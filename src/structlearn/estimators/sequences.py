@@ -18,7 +18,7 @@ from structlearn.estimators.inputs.spans import Span
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.loss_choice import WITH_MARGINALS
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.training.fresh_fit import forget
+from structlearn.estimators.training.fresh_fit import forget_attributes
 from structlearn.metrics import Outputs
 from structlearn.structures import Chain, ConditionedChain, Segments
 
@@ -118,8 +118,8 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
         All probabilities are those of the scores over `temperature_` from now on; predictions stay. What
         `conformalize` has set is forgotten, since it is about other probabilities.
         """
-        found = AnswerConfidence(self.model_).calibrated(X, y)
-        forget(self, *OF_SETS)
+        found = AnswerConfidence(self.model_).calibrate(X, y)
+        forget_attributes(self, *OF_SETS)
         self.temperature_ = found.temperature
         return found
 

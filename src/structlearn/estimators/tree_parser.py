@@ -16,7 +16,12 @@ from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import Weights, cost_options
 from structlearn.estimators.files.attributes import StoredForm, check_shape, codes, labels_if_any, numbers
-from structlearn.estimators.inputs.checking import as_list, check_same_length, check_weights, for_no_examples
+from structlearn.estimators.inputs.checking import (
+    as_list,
+    check_same_length,
+    check_sample_weight,
+    for_no_examples,
+)
 from structlearn.estimators.inputs.tokens import (
     DEFAULT_TEMPLATES,
     Sentences,
@@ -142,7 +147,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             scoring = self._arc_scoring(X, self.bits)
             heads, labels = _trees(y)
             check_same_length(X, heads)
-            weight = check_weights(sample_weight, len(heads))
+            weight = check_sample_weight(sample_weight, len(heads))
             structure = (ProjectiveTree if self.projective else NonProjectiveTree)(self.single_root)
             near = self._fitting(structure, heads, scoring.shapes)
             gold = structure.encode_many(near, scoring.shapes)
@@ -233,9 +238,9 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         check_is_fitted(self, "weights_")
         answers = model_of(self).best_parts(self._arc_scoring(X, of_fit(self, "bits")))
         heads = [np.argmax(parts.reshape(-1, _length(parts)), axis=0) for _, parts in answers]
-        return self._labelled(X, heads)
+        return self._add_labels(X, heads)
 
-    def _labelled(self, X: Sentences, heads: list[Array]) -> list[Array] | list[Parse]:
+    def _add_labels(self, X: Sentences, heads: list[Array]) -> list[Array] | list[Parse]:
         if self.labels_ is None:
             return heads
         rows = self._arc_scoring(X, of_fit(self, "label_bits")).features_of(np.concatenate(heads))
@@ -256,7 +261,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         found = []
         for sentence, theta in zip(X, self.decision_function(X)):
             heads, scores = self.structure_.k_best(theta, k)
-            trees: Sequence[Array | Parse] = self._labelled([sentence] * len(heads), list(heads))
+            trees: Sequence[Array | Parse] = self._add_labels([sentence] * len(heads), list(heads))
             found.append(list(zip(trees, scores.tolist())))
         return found
 

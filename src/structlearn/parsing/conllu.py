@@ -113,7 +113,7 @@ class Document:
         """
         changes = dict(self._changes(trees, notes))
         for number, line in enumerate(self.lines, 1):
-            yield _changed(line, changes[number]) if number in changes else line
+            yield _change_cells(line, changes[number]) if number in changes else line
 
     def _changes(
         self, trees: Iterable[tuple[Array, Array | None]], notes: Iterable[Sequence[str]] | None
@@ -169,7 +169,7 @@ def _with_note(misc: str, note: str) -> str:
     return "|".join([*kept, note])
 
 
-def _changed(line: str, changes: Mapping[int, str]) -> str:
+def _change_cells(line: str, changes: Mapping[int, str]) -> str:
     text = line.removesuffix("\n").removesuffix("\r")
     cells = text.split("\t")
     for place, cell in changes.items():

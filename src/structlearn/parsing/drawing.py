@@ -97,8 +97,8 @@ def draw_tree(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) ->
         round(width),
         foot + 42,
         foot,
-        f"Tree: {', '.join(_said(arc, words) for arc in arcs if arc.kind != 'missed')}",
-        [_drawn(arc, words, levels, feet, foot) for arc in arcs],
+        f"Tree: {', '.join(_arc_in_words(arc, words) for arc in arcs if arc.kind != 'missed')}",
+        [_draw_arc(arc, words, levels, feet, foot) for arc in arcs],
         [
             _Word(shortened(word, LONGEST_WORD), shortened(tag, LONGEST_WORD), round(x, 1))
             for word, tag, x in zip(words, tags, centres)
@@ -150,7 +150,7 @@ def _other(arc: Arc, word: int, centres: Sequence[float]) -> float:
     return -inf if not arc.head else centres[(arc.word if arc.head == word else arc.head) - 1]
 
 
-def _drawn(
+def _draw_arc(
     arc: Arc,
     words: Sequence[str],
     levels: Mapping[tuple[int, int], int],
@@ -172,11 +172,11 @@ def _drawn(
         x = (start + end) / 2
     tip = f"M{end - 3.5:.1f} {top - 6} L{end + 3.5:.1f} {top - 6} L{end:.1f} {top + 2} Z"
     share = "" if arc.confidence is None else f", confidence {arc.confidence:.2f}"
-    title = f"{_said(arc, words)}: {KINDS[arc.kind]}{share}"
+    title = f"{_arc_in_words(arc, words)}: {KINDS[arc.kind]}{share}"
     label = shortened(arc.label, LONGEST_WORD)
     return _DrawnArc(arc.kind, title, path, tip, label, round(x, 1), round(high + 3.5, 1))
 
 
-def _said(arc: Arc, words: Sequence[str]) -> str:
+def _arc_in_words(arc: Arc, words: Sequence[str]) -> str:
     """Return an arc in words."""
     return f"{words[arc.head - 1] if arc.head else 'root'} → {words[arc.word - 1]}, {arc.label}"

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.loss_choice import AUTO
-from structlearn.reports.runs import Job, Run, Trainable, execute, execute_apart, rehearse
+from structlearn.reports.runs import Job, Run, Trainable, execute, execute_apart, rehearse_job
 from structlearn.solvers.registry import compared_solvers
 from structlearn.storage.atomic import atomic_write
 
@@ -172,7 +172,7 @@ def compare(
     chosen = chosen_estimators(prepared, solvers)
     jobs = [Job(name, one, X, y, error) for name, one in chosen.items()]
     runs = []
-    for job in _rehearsed(jobs, drop=solvers is None):
+    for job in _rehearse_jobs(jobs, drop=solvers is None):
         runs.append((execute_apart if separate else execute)(job))
         if tell is not None:
             tell(f"{job.name}: {runs[-1].certificate.status}")
@@ -240,12 +240,12 @@ def _is_taken(estimator: Trainable) -> bool:
     return True
 
 
-def _rehearsed(jobs: Sequence[Job], *, drop: bool) -> list[Job]:
+def _rehearse_jobs(jobs: Sequence[Job], *, drop: bool) -> list[Job]:
     """Return the jobs, each tried for a pass; one that refuses the problem is left out, or ends it all."""
     taken: list[Job] = []
     for job in jobs:
         try:
-            rehearse(job)
+            rehearse_job(job)
         except (ValueError, NotImplementedError):
             if not drop or (job is jobs[-1] and not taken):
                 raise

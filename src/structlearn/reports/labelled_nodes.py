@@ -23,7 +23,7 @@ def n_wrong(labels: Array, gold: Array | None) -> int:
     return 0 if gold is None else int(((gold >= 0) & (labels != gold)).sum())
 
 
-def note(labels: Array, gold: Array | None, counted: str) -> str:
+def error_note(labels: Array, gold: Array | None, counted: str) -> str:
     """How many are wrong, in words."""
     if gold is None or not (gold >= 0).any():
         return ""

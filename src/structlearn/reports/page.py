@@ -81,8 +81,8 @@ class Page:
             What narrow screens show instead.
 
         """
-        small = "" if narrow is None else embedded(narrow)
-        return self._add("figure", picture=embedded(image), alt=alt, caption=caption, narrow=small)
+        small = "" if narrow is None else embed(narrow)
+        return self._add("figure", picture=embed(image), alt=alt, caption=caption, narrow=small)
 
     def part(self, heading: str) -> Page:
         """Add a heading inside a section."""
@@ -114,10 +114,10 @@ class Page:
         return self
 
 
-def embedded(image: Image) -> str:
+def embed(image: Image) -> str:
     """Return the address under which a page holds a picture inside itself."""
     if not isinstance(image, str | Path):
-        return data_address("image/svg+xml", _drawn(image))
+        return data_address("image/svg+xml", _draw_svg(image))
     image = Path(image)
     kind = _KINDS.get(image.suffix.lower())
     if kind is None:
@@ -130,7 +130,7 @@ def data_address(kind: str, data: bytes) -> str:
     return f"data:{kind};base64,{b64encode(data).decode('ascii')}"
 
 
-def _drawn(figure: Figure) -> bytes:
+def _draw_svg(figure: Figure) -> bytes:
     stream = BytesIO()
     figure.savefig(stream, format="svg")
     return stream.getvalue()

@@ -73,7 +73,7 @@ def panels(
     return figure.subplots(*shape, squeeze=False, sharex=share, sharey=share).reshape(rows, columns)
 
 
-def _finished(figure: Figure, path: str | Path | None) -> Figure:
+def _save_if_asked(figure: Figure, path: str | Path | None) -> Figure:
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -129,7 +129,7 @@ def plot_history(
     add_grid(gaps)
     add_grid(values)
     known = dict(zip(named, lines)) if isinstance(histories, Mapping) else {}
-    return _finished(explain_lines(gaps.figure, known, values, stacked=stacked), path)
+    return _save_if_asked(explain_lines(gaps.figure, known, values, stacked=stacked), path)
 
 
 def explain_lines(
@@ -231,7 +231,7 @@ def plot_sequences(
         _draw_sequence(axes, X[i].reshape(-1, side, side), readings)
         axes.set(xlim=(-0.6, longest - 0.4), ylim=(0.6 + 0.42 * len(readings), -0.5), aspect="equal")
     figure.draw_without_rendering()  # with axes of fixed shape, only the second drawing has room for all
-    return _finished(figure, path)
+    return _save_if_asked(figure, path)
 
 
 def _draw_sequence(axes: Axes, images: Array, readings: Sequence[tuple[str, Labels]]) -> None:
@@ -291,7 +291,7 @@ def plot_transitions(transition_coef: Array, classes: Labels, path: str | Path |
     _tick_classes(axes, [str(label) for label in classes])
     if k <= MOST_NUMBERS:
         _write_numbers(axes, weights, limit)
-    return _finished(figure, path)
+    return _save_if_asked(figure, path)
 
 
 def _tick_classes(axes: Axes, names: list[str]) -> None:

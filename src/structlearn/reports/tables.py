@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from structlearn.reports.runs import Run
 
 
-def ended(run: Run) -> dict[str, str]:
+def final_row(run: Run) -> dict[str, str]:
     """Where a run of a comparison ended, by the names of the table's columns."""
     found = run.certificate
     return {

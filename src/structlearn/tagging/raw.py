@@ -43,8 +43,8 @@ class RawText:
         if not isinstance(text, str):
             raise ValueError(f"tag takes text, a str, not a {type(text).__name__}; predict takes sentences.")
         tagger = cast("Tagger", self)
-        check_words(tagger)
-        return _tagged(tagger, Passage(text, TOKENIZERS.named(tokenizer).split(text), 0))
+        check_words_only(tagger)
+        return _tag_passage(tagger, Passage(text, TOKENIZERS.named(tokenizer).split(text), 0))
 
     def tag_stream(self, pieces: Iterable[str], tokenizer: str = PENN) -> Iterator[list[list[TaggedToken]]]:
         """`tag` of a text that comes in pieces, however long it is: lists of sentences, as they are whole.
@@ -52,11 +52,11 @@ class RawText:
         Positions count from the beginning of the first piece.
         """
         tagger = cast("Tagger", self)
-        check_words(tagger)
+        check_words_only(tagger)
         return _tagged_stream(tagger, passages(pieces, TOKENIZERS.named(tokenizer)))
 
 
-def check_words(tagger: Tagger) -> None:
+def check_words_only(tagger: Tagger) -> None:
     """ValueError if a tagger needs more than words."""
     labels = tagger.classes_  # which a tagger that is not fitted lacks
     if isinstance(tagger.features_, TokenFeatures):
@@ -82,12 +82,14 @@ def _tagged_stream(tagger: Tagger, found: Iterator[Passage]) -> Iterator[list[li
     before: list[list[str]] = []
     reach = tagger.derived_.context
     for passage in found:
-        yield _tagged(tagger, passage, before)
+        yield _tag_passage(tagger, passage, before)
         if reach:
             before = [*before, *_words(tagger, passage)][-reach:]
 
 
-def _tagged(tagger: Tagger, passage: Passage, before: Sequence[list[str]] = ()) -> list[list[TaggedToken]]:
+def _tag_passage(
+    tagger: Tagger, passage: Passage, before: Sequence[list[str]] = ()
+) -> list[list[TaggedToken]]:
     """Return the sentences of a passage, after others that are not told."""
     text, sentences, offset = passage
     if not sentences:

@@ -64,7 +64,7 @@ def marks(text: str) -> list[list[Span]]:
     return _in_sentences(text, _marks)
 
 
-def blanks(text: str) -> list[list[Span]]:
+def blank_separated(text: str) -> list[list[Span]]:
     """Return what stands between blanks; a line is a sentence."""
     lines = ([match.span() for match in _WORD.finditer(text, a, b)] for a, b in _between(LINE, text))
     return [line for line in lines if line]
@@ -120,7 +120,10 @@ TOKENIZERS: Registry[TokenizerEntry] = Registry(
         TokenizerEntry("penn", "English as in the Penn Treebank (do n't, John 's)", penn),
         TokenizerEntry("marks", "words and marks, of any language that has blanks between words", marks),
         TokenizerEntry(
-            "blanks", "text that is tokenised: blanks between tokens, a sentence a line", blanks, LINE
+            "blanks",
+            "text that is tokenised: blanks between tokens, a sentence a line",
+            blank_separated,
+            LINE,
         ),
     ],
 )

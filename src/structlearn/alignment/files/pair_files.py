@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from structlearn.alignment.files.tmx import LINKS, Languages, both_segments, read_units, written_units
 from structlearn.alignment.links import Links, links_at
-from structlearn.alignment.text.pairs import lines_of, read_tab_pairs
+from structlearn.alignment.text.pairs import file_lines, read_tab_pairs
 from structlearn.core.registry import Registry
 from structlearn.core.wording import listed, quoted
 from structlearn.data import DataError
@@ -48,14 +48,16 @@ class WrittenPair(NamedTuple):
 def read_tsv(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
     """Lines `source TAB target [TAB links]`."""
     for (number, source, target), links in read_tab_pairs(path, allow_empty=True):
-        yield _linked(path, number, (source, target), links)
+        yield _pair_with_links(path, number, (source, target), links)
 
 
 def write_tsv(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
     return (f"{' '.join(one.source)}\t{' '.join(one.target)}\t{one.pharaoh()}\n" for one in pairs)
 
 
-def _linked(path: StrPath, number: int, sides: tuple[list[str], list[str]], links: str | None) -> FilePair:
+def _pair_with_links(
+    path: StrPath, number: int, sides: tuple[list[str], list[str]], links: str | None
+) -> FilePair:
     lengths = len(sides[0]), len(sides[1])
     return FilePair(number, *sides, None if links is None else links_at(path, number, links, lengths))
 
@@ -66,7 +68,7 @@ def _linked(path: StrPath, number: int, sides: tuple[list[str], list[str]], link
 def read_jsonl(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
     """Objects with "source" and "target" (or the languages), text or lists of words, and maybe "links"."""
     keys = languages[0] or "source", languages[1] or "target"
-    for number, line in lines_of(path):
+    for number, line in file_lines(path):
         if line.strip():
             yield _object(path, number, line, keys)
 
@@ -82,7 +84,9 @@ def _object(path: StrPath, number: int, line: str, keys: tuple[str, str]) -> Fil
         raise DataError.at(path, number, f"the keys {keys[0]} and {keys[1]} are wanted; there are: {there}.")
     source, target = (_words(path, number, key, found[key]) for key in keys)
     links = found.get("links")
-    return _linked(path, number, (source, target), None if links is None else _pharaoh(path, number, links))
+    return _pair_with_links(
+        path, number, (source, target), None if links is None else _pharaoh(path, number, links)
+    )
 
 
 def _words(path: StrPath, number: int, key: str, value: object) -> list[str]:
@@ -121,7 +125,7 @@ def read_tmx(path: StrPath, languages: Languages = (None, None)) -> Iterator[Fil
     """Yield translation units, their words between blanks."""
     for unit, source, target in both_segments(path, read_units(path), languages):
         links = unit.properties.get(LINKS)
-        yield _linked(path, unit.line, (source.split(), target.split()), links)
+        yield _pair_with_links(path, unit.line, (source.split(), target.split()), links)
 
 
 def write_tmx(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_type_hints
 import numpy as np
 
 from structlearn.alignment.gold.confidence import EVIDENCE, USUAL
-from structlearn.alignment.gold.features import feature_names
+from structlearn.alignment.gold.features import link_feature_names
 from structlearn.alignment.gold.vectors import Vectors, WordVectors
 from structlearn.alignment.gold.words import gold_word_arrays, read_gold_words
 from structlearn.alignment.statistics.jumps import WIDEST
@@ -65,7 +65,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     if header["estimator"] != "Aligner":
         raise ValueError(f"{path} holds a {header['estimator'][:40]}, not an Aligner.")
     with refusing(file.path):
-        aligner = _made(kind, header)
+        aligner = _make_aligner(kind, header)
         weights, history = file.load("weights"), file.load("history")
         statistics = file.load_all("statistics.")
         _check_statistics(statistics)
@@ -86,14 +86,14 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     if weights.size != len(aligner.feature_names_):
         raise damaged(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
     named = dict(zip(aligner.feature_names_, weights))
-    aligner.feature_names_ = feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
+    aligner.feature_names_ = link_feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
     if not named.keys() <= set(aligner.feature_names_):
         raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
     aligner.weights_ = np.array([named.get(name, 0.0) for name in aligner.feature_names_])
     return aligner
 
 
-def _made(kind: type[Aligner], header: dict) -> Aligner:
+def _make_aligner(kind: type[Aligner], header: dict) -> Aligner:
     """Return the aligner with the parameters of a header, whose forms are checked."""
     hints = get_type_hints(kind)
     forms = {f"{name}?": hints[name] for name in kind._get_param_names() if name != "checkpoint"}

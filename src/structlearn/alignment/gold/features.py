@@ -60,7 +60,7 @@ class EdgeFeatures(NamedTuple):
     mean: Array  # (n_cells,)
 
 
-def feature_names(*, vectors: bool = False, taught: bool = False) -> list[str]:
+def link_feature_names(*, vectors: bool = False, taught: bool = False) -> list[str]:
     """Names of the features, in their order; with those of word vectors, and those that gold links teach."""
     return [*FEATURES, *(COSINES if vectors else ()), *((*CONTEXT, *GOLD) if taught else ())]
 
@@ -77,10 +77,10 @@ def edge_features(
     `gold` adds those of the context and of what gold links say; `surplus` is what these pairs have told it.
     """
     bitext = statistics.encode(pairs)
-    names = feature_names(vectors=vectors is not None, taught=gold is not None)
+    names = link_feature_names(vectors=vectors is not None, taught=gold is not None)
     F = np.empty((int(bitext.cell_start[-1]), len(names)))
-    source = _spelled([pair[0] for pair in pairs], bitext.source.start)
-    target = _spelled([pair[1] for pair in pairs], bitext.target.start)
+    source = _number_words([pair[0] for pair in pairs], bitext.source.start)
+    target = _number_words([pair[1] for pair in pairs], bitext.target.start)
     fill_features(source, target, statistics.posteriors(bitext), statistics.pair_statistics(bitext), F)
     if vectors is not None:
         U, V = (side.of([word for pair in pairs for word in pair[k]]) for k, side in enumerate(vectors))
@@ -98,7 +98,7 @@ def edge_features(
     return EdgeFeatures(bitext, F, agreement, mean)
 
 
-def _spelled(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
+def _number_words(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
     """Words numbered as they come: the vocabulary has one number for all that it lacks."""
     number: dict[str, int] = {}
     words = [number.setdefault(word, len(number)) for sentence in sentences for word in sentence]

@@ -81,7 +81,7 @@ class GoldViews(NamedTuple):
         """Both views; `rows` are the features of new pairs."""
         return cls(text, None if rows is None else text._replace(X=EdgeTables(rows, text.X.shapes)))
 
-    def mixed(self) -> GoldPairs:
+    def mix(self) -> GoldPairs:
         """Each pair once: every other one as new."""
         if self.new is None:
             return self.text
@@ -181,7 +181,7 @@ def cross_validate(
     n = len(gold.text.X)
     order = check_random_state(parameters.get("random_state")).permutation(n)
     parts = np.array_split(order, min(folds, n))
-    pieces, pair = in_pieces(gold.mixed(), links)
+    pieces, pair = in_pieces(gold.mix(), links)
     views = [one.X for one in (gold.new, gold.text) if one is not None]
 
     def errors(setting: Setting) -> list[float]:
@@ -208,7 +208,7 @@ def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> tuple[GoldPairs, Array
     return GoldPairs(EdgeTables(rows, np.array([table.shape for table in tables])), tables, free), pair
 
 
-def calibrate(weights: Array, gold: GoldPairs) -> float:
+def confidence_slope(weights: Array, gold: GoldPairs) -> float:
     """Return the slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error."""
     theta = gold.X.rows @ weights
     right = np.concatenate([table.ravel() for table in gold.tables])

@@ -62,7 +62,7 @@ def nearest_problem(folder: Path | None, n: int) -> tuple[Labelled, Labelled, li
     if len(pairs) < n + N_TEST:
         raise DataError(f"There are {len(pairs)} pairs, {N_TEST} of them to test: train on {n} is too many.")
     space = _given_space(folder.parent, pairs) if folder and _has_vectors(folder.parent) else _own(pairs)
-    train, test = (_labelled(part, space) for part in (pairs[:n], pairs[n:]))
+    train, test = (_label_by_vectors(part, space) for part in (pairs[:n], pairs[n:]))
     return train, test, [*told, space.told]
 
 
@@ -73,7 +73,7 @@ def _pairs(folder: Path | None, n: int) -> Sequence[Words]:
     return list(islice(((one.source, one.target) for one in text if one.source and one.target), n))
 
 
-def _labelled(pairs: Sequence[Words], space: Space) -> Labelled:
+def _label_by_vectors(pairs: Sequence[Words], space: Space) -> Labelled:
     return Labelled(
         WordPairs.of(pairs, space.features), [nearest_links(pair, space.aligned) for pair in pairs]
     )

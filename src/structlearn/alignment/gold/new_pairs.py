@@ -79,7 +79,7 @@ def features_as_new(
 
     """
     found: dict[int, Array] = {}
-    written = [aligner._written(pair) for pair in gold]
+    written = [aligner.write_pair(pair) for pair in gold]
     for part in parts_of(gold, n_words(text)):
         rest = [pair for k, pair in enumerate(gold) if k not in part]
         other = _without(aligner, chain(rest, text), earlier)

@@ -78,7 +78,7 @@ def learn_map(
     source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]
 ) -> tuple[Array, int]:
     """Return the orthogonal map from the dictionary's pairs that both sides have, and their number."""
-    rows = _known(source, target, dictionary)
+    rows = _known_rows(source, target, dictionary)
     if len(rows) == 0:
         raise DataError("No pair of the dictionary has a vector on both sides: no map can be learned.")
     return orthogonal_map(source.matrix[rows[:, 0]], target.matrix[rows[:, 1]]), len(rows)
@@ -102,11 +102,11 @@ def map_vectors(vectors: Vectors, dictionary: Iterable[tuple[str, str]]) -> Mapp
     pairs = list(dictionary)
     W, known = learn_map(source, target, pairs)
     kept, asked = _held_out(pairs)
-    if not asked or len(_known(source, target, kept)) == 0:
-        return MappedVectors((source.mapped(W), target), known, float("nan"), 0)
+    if not asked or len(_known_rows(source, target, kept)) == 0:
+        return MappedVectors((source.map_by(W), target), known, float("nan"), 0)
     without, _ = learn_map(source, target, kept)
     return MappedVectors(
-        (source.mapped(W), target), known, *precision_at_1(source.mapped(without), target, asked)
+        (source.map_by(W), target), known, *precision_at_1(source.map_by(without), target, asked)
     )
 
 
@@ -137,7 +137,7 @@ def precision_at_1(
 
     `source` is in the target's space already. Also the number of source words that were asked.
     """
-    rows = _known(source, target, dictionary)
+    rows = _known_rows(source, target, dictionary)
     right: dict[int, set[int]] = {}
     for i, j in rows.tolist():
         right.setdefault(i, set()).add(j)
@@ -150,7 +150,7 @@ def precision_at_1(
     return (hits / len(asked) if len(asked) else float("nan")), len(asked)
 
 
-def _known(source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]) -> Array:
+def _known_rows(source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]) -> Array:
     pairs = list(dictionary)
     rows = np.stack([source.rows(a for a, _ in pairs), target.rows(b for _, b in pairs)], axis=1)
     return rows[(rows >= 0).all(axis=1)]
@@ -174,7 +174,7 @@ def map_by_file(vectors: Vectors, path: str | os.PathLike[str]) -> MappedVectors
     DataError if next to none of them has vectors.
     """
     pairs = read_dictionary(path)
-    known = len(_known(*vectors, pairs))
+    known = len(_known_rows(*vectors, pairs))
     if not known or known < _LEAST_COVERED * len(pairs):
         raise DataError(
             f"{os.fspath(path)}: {known} of {len(pairs)} word pairs have vectors on both sides; is it of "

@@ -67,7 +67,7 @@ def build_lexicon(
             total += count_sentences(corpus, size)
         n_pairs += len(window)
         new = count_together(window, run, advance)
-        found = _merged(found, new, Chance(pairs[0], pairs[1], n_pairs), most)
+        found = _merge_tables(found, new, Chance(pairs[0], pairs[1], n_pairs), most)
     return Lexicon(*found, *pairs)
 
 
@@ -204,7 +204,7 @@ def _next_gap(gap: int) -> int:
 # ---- many windows -----------------------------------------------------------------------------------
 
 
-def _merged(old: Together, new: Together, chance: Chance, most: int) -> Together:
+def _merge_tables(old: Together, new: Together, chance: Chance, most: int) -> Together:
     """One table of two, of at most `most` pairs."""
     if not old.target.size and new.target.size <= most:
         return new

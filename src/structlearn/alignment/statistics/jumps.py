@@ -58,7 +58,7 @@ def shared_jumps(weights: Array, n_words: int) -> Jumps:
     return Jumps(np.stack([weights, weights]), np.ones(2), np.zeros(n_words + 1, dtype=np.int32))
 
 
-def carried(old: Jumps, new: Jumps) -> Jumps:
+def carry_weights(old: Jumps, new: Jumps) -> Jumps:
     """Return the new classes with the weights of an older text, whose words have the first numbers.
 
     Words that it did not have are like its other words.

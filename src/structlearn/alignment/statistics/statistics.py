@@ -24,9 +24,9 @@ from structlearn.alignment.statistics.training import (
     CHUNK,
     EMIteration,
     EMSettings,
-    chunks,
+    cell_ranges,
     stages,
-    train,
+    train_directions,
 )
 from structlearn.alignment.text.bitext import Bitext, TrainingText, Vocabulary
 from structlearn.alignment.text.occurrences import N_PARTS
@@ -112,13 +112,13 @@ class AlignmentStatistics:
             lexicon = build_lexicon(text, run, advance=advance, earlier=old)
         known = None if earlier is None else EarlierText.of(earlier, lexicon)
         n_steps = sum(text.n_cells // stage.step // CHUNK + 1 for stage in stages(settings, text))  # about
-        kept = _kept(checkpoint, text, settings, earlier)
+        kept = _open_keeper(checkpoint, text, settings, earlier)
         with kept as keeper, counted("alignment models", n_steps) as advance:
-            forward, reverse, history = train(
+            forward, reverse, history = train_directions(
                 text, lexicon, settings, n_jobs=n_jobs, advance=advance, earlier=known, keeper=keeper
             )
         words = text.source_words, text.target_words
-        return cls(*words, lexicon, forward.finished(), reverse.finished(), list(history))
+        return cls(*words, lexicon, forward.finish(), reverse.finish(), list(history))
 
     def encode(self, pairs: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Bitext:
         """Pairs of (source words, target words) in the numbers of this vocabulary."""
@@ -134,7 +134,7 @@ class AlignmentStatistics:
             return forward.link, reverse.link, forward.null, reverse.null
 
         with in_order(n_jobs) as run:
-            return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, chunks(bitext)))))
+            return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, cell_ranges(bitext)))))
 
     def tables(self, source: Iterable[str], target: Iterable[str]) -> Posteriors:
         """Posteriors of one pair of sentences, (m, n) each."""
@@ -155,8 +155,8 @@ class AlignmentStatistics:
         return replace(
             self,
             lexicon=self.lexicon.keep(kept),
-            forward=self.forward.kept(kept),
-            reverse=self.reverse.kept(kept),
+            forward=self.forward.select(kept),
+            reverse=self.reverse.select(kept),
         )
 
     def sure_translations(self, least: float = 0.5, often: int = 5) -> list[tuple[str, str]]:
@@ -202,7 +202,7 @@ class AlignmentStatistics:
         return cls(source, target, Lexicon(**rooms["lexicon"]), forward, reverse)
 
 
-def _kept(
+def _open_keeper(
     checkpoint: Checkpoint | None,
     text: TrainingText,
     settings: EMSettings,

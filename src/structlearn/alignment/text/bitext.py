@@ -150,7 +150,7 @@ class Bitext:
         numbers = [Numbering(one.words) for one in known]
         sides = _add_all(pairs, *(_Side(own.encode) for own in numbers))
         (source, source_words), (target, target_words) = (
-            _ranked(side.corpus(), own, one) for side, own, one in zip(sides, numbers, known)
+            _rank_by_frequency(side.corpus(), own, one) for side, own, one in zip(sides, numbers, known)
         )
         return cls(source, target, source_words, target_words)
 
@@ -205,7 +205,7 @@ class _Side:
         return Corpus(np.array(self._tokens, dtype=np.int32), np.array(self._ends, dtype=np.int64))
 
 
-def _ranked(corpus: Corpus, numbers: Numbering, known: Vocabulary) -> tuple[Corpus, Vocabulary]:
+def _rank_by_frequency(corpus: Corpus, numbers: Numbering, known: Vocabulary) -> tuple[Corpus, Vocabulary]:
     """Corpus and vocabulary, renumbered so that frequent words come first."""
     counts = np.bincount(corpus.tokens, minlength=len(numbers))
     vocabulary, rank = by_frequency(numbers, counts, known)

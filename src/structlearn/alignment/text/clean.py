@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from structlearn.alignment.text.pairs import Path, paired_lines
-from structlearn.alignment.text.tokenizers import Tokenizer, blanks
+from structlearn.alignment.text.tokenizers import Tokenizer, split_at_blanks
 from structlearn.data import written_text
 
 Sides = tuple[list[str], list[str]]
@@ -47,8 +47,8 @@ class CleaningRules:
         `max_length`; 0 splits none
     """
 
-    tokenize_source: Tokenizer = blanks
-    tokenize_target: Tokenizer = blanks
+    tokenize_source: Tokenizer = split_at_blanks
+    tokenize_target: Tokenizer = split_at_blanks
     lowercase: bool = False
     strip_accents: bool = False
     min_length: int = 1
@@ -143,7 +143,7 @@ def split_pair(
     """
     if not cuts or _longer(sides) <= limit:
         return [sides]
-    pieces = _packed(_cut(sides, cuts[0]), limit)
+    pieces = _join_short_pieces(_cut(sides, cuts[0]), limit)
     if any(_ratio(piece) > min(max_ratio, _PIECE_RATIO) for piece in pieces):
         pieces = [sides]
     return [part for piece in pieces for part in split_pair(piece, limit, max_ratio, cuts[1:])]
@@ -158,7 +158,7 @@ def _cut(sides: Sides, marks: frozenset[str]) -> list[Sides]:
     return [(sides[0][a:b], sides[1][c:d]) for a, b, c, d in zip(left[:-1], left[1:], right[:-1], right[1:])]
 
 
-def _packed(pieces: list[Sides], limit: int) -> list[Sides]:
+def _join_short_pieces(pieces: list[Sides], limit: int) -> list[Sides]:
     """Neighbours joined while they stay within the limit."""
     packed = pieces[:1]
     for piece in pieces[1:]:

@@ -94,6 +94,6 @@ def _unknown(aligner: Aligner, pairs: Sequence[Words]) -> Iterator[Unknown]:
 
 def _shares(aligner: Aligner, pairs: Sequence[Words]) -> list[float]:
     """Return the share of each side's words that the statistics lack; 0 of no words."""
-    bitext = aligner.statistics_.encode(map(aligner._written, pairs))
+    bitext = aligner.statistics_.encode(map(aligner.write_pair, pairs))
     sides = ((bitext.source.tokens, bitext.source_words), (bitext.target.tokens, bitext.target_words))
     return [float((tokens == len(words)).mean()) if tokens.size else 0.0 for tokens, words in sides]

@@ -59,7 +59,7 @@ class TextForm(NamedTuple):
         if not counts:
             return cls(lowercase, strip_accents)
         stray = _STRAY * sum(counts.values())
-        seen = [(_composed(word), count) for word, count in counts.items() if not word.isascii()]
+        seen = [(_compose(word), count) for word, count in counts.items() if not word.isascii()]
         accents = sum(count for word, count in seen if without_accents(word) != word)
         unusual = sum(count for word, count in seen if unicodedata.normalize("NFKC", word) != word)
         return cls(
@@ -93,10 +93,10 @@ class TextForm(NamedTuple):
 
 def has_accents(words: Iterable[str]) -> bool:
     """Whether one of the words has an accent."""
-    return any(without_accents(word) != _composed(word) for word in words if not word.isascii())
+    return any(without_accents(word) != _compose(word) for word in words if not word.isascii())
 
 
-def _composed(word: str) -> str:
+def _compose(word: str) -> str:
     return unicodedata.normalize("NFC", word)
 
 

@@ -116,7 +116,7 @@ class _WrittenSide:
         self._numbers = Numbering(known.words, most_words)
         self._counts = np.zeros(0, dtype=np.int64)
         self._tokens, self._lengths = array("i"), array("i")
-        self._files = _opened(self), _opened(self)
+        self._files = _open_unnamed_file(self), _open_unnamed_file(self)
         self._rank = np.empty(0, dtype=np.int32)
 
     def add(self, sentence: Iterable[str]) -> int:
@@ -152,7 +152,7 @@ class _WrittenSide:
         return Corpus(self._rank[tokens], start)
 
 
-def _opened(owner: object) -> IO[bytes]:
+def _open_unnamed_file(owner: object) -> IO[bytes]:
     """Return a file without a name, which is closed, and so removed, with its owner."""
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
     weakref.finalize(owner, _close, file)

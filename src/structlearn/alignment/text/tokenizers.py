@@ -44,7 +44,7 @@ _SIMPLE = {"en": _pattern(*_ENGLISH), "fr": _pattern(*_FRENCH)}
 _OTHER = _pattern(_WORD)
 
 
-def blanks(text: str) -> list[str]:
+def split_at_blanks(text: str) -> list[str]:
     """Tokens are what stands between blanks."""
     return text.split()
 

@@ -45,7 +45,7 @@ class Sentences(NamedTuple):
     source: Sequence[str]
     target: Sequence[str]
 
-    def linked(self, link: Link) -> str:
+    def words_of_link(self, link: Link) -> str:
         """Return the two words of a link."""
         return f"{self.source[link[0]]} – {self.target[link[1]]}"
 
@@ -60,7 +60,7 @@ class Drawn(NamedTuple):
     def title(self, words: Sentences) -> str:
         """Return what a pointer at the link is told."""
         share = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
-        return f"{words.linked(self.link)}: {KINDS[self.kind]}{share}"
+        return f"{words.words_of_link(self.link)}: {KINDS[self.kind]}{share}"
 
 
 class _Word(NamedTuple):
@@ -105,7 +105,7 @@ class Drawing(NamedTuple):
     shades: Sequence[_Shade] = ()
 
 
-def classified(
+def classify_links(
     predicted: Collection[Link], gold: Links | None, confidence: Mapping[Link, float]
 ) -> list[Drawn]:
     """All links that are predicted or gold, with their kinds, in the order of `KINDS`."""
@@ -132,10 +132,11 @@ def draw_lines(words: Sentences, links: Sequence[Drawn]) -> Drawing:
     width = max(first, second)
     above = [x + (width - first) / 2 for x in above]
     below = [x + (width - second) / 2 for x in below]
+    used = ", ".join(words.words_of_link(one.link) for one in links if one.kind != "unused")
     return Drawing(
         round(width) + 2,
         _DEPTH,
-        f"Links: {', '.join(words.linked(one.link) for one in links if one.kind != 'unused') or 'none'}",
+        f"Links: {used or 'none'}",
         [*_row("s", words.source, above, _TOP), *_row("t", words.target, below, _BOTTOM + 12)],
         [_line(words, one, above[one.link[0]], below[one.link[1]]) for one in links],
     )

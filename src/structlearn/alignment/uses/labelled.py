@@ -11,7 +11,7 @@ from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from structlearn.alignment.files.pair_files import FilePair
-from structlearn.alignment.text.pairs import lines_of
+from structlearn.alignment.text.pairs import file_lines
 from structlearn.alignment.uses.projection import NO_TAG, Projection
 from structlearn.core.registry import Registry, one_of
 from structlearn.core.wording import quoted
@@ -65,9 +65,9 @@ def read_labelled(path: StrPath, column: str | None = None, form: str | None = N
 
     """
     name = os.fspath(path)
-    lines = lines_of(path, whole=True)
+    lines = file_lines(path, whole=True)
     head = list(islice(lines, _LOOKED_AT))
-    whole = _chained(head, lines)
+    whole = _chain_lines(head, lines)
     if form is not None:
         one_of("form of labels", form, ("columns", "inline"))
     if form == "inline" or (form is None and _has_brackets(head)):
@@ -75,7 +75,7 @@ def read_labelled(path: StrPath, column: str | None = None, form: str | None = N
     return _read_columns(name, whole, column)
 
 
-def _chained(head: list[tuple[int, str]], lines: Lines) -> Lines:
+def _chain_lines(head: list[tuple[int, str]], lines: Lines) -> Lines:
     with closing(lines):
         yield from chain(head, lines)
 
@@ -216,7 +216,7 @@ LABELLED_FORMATS: Registry[LabelledFormat] = Registry(
 )
 
 
-def check_words(path: StrPath, known: LabelledSentence, words: Sequence[str], where: str) -> None:
+def check_same_words(path: StrPath, known: LabelledSentence, words: Sequence[str], where: str) -> None:
     """DataError if the words of a labelled sentence are not those of its text."""
     line = known.lines[0] if known.lines else 0
     if len(known.words) != len(words):

@@ -102,14 +102,18 @@ def key_figures(every: Sequence[JudgedPair]) -> dict[str, str]:
     figures = {
         "sentence pairs": f"{len(pairs):,}",
         "predicted links": f"{sum(len(one.predicted) for one in pairs):,}",
-        "source words linked": _linked(((i for i, _ in one.predicted), one.source) for one in pairs),
-        "target words linked": _linked(((j for _, j in one.predicted), one.target) for one in pairs),
+        "source words linked": _share_with_links(
+            ((i for i, _ in one.predicted), one.source) for one in pairs
+        ),
+        "target words linked": _share_with_links(
+            ((j for _, j in one.predicted), one.target) for one in pairs
+        ),
     }
     gold = [(one.gold, one.predicted) for one in pairs if one.gold is not None]
     return figures | (_judged_figures(gold, len(pairs)) if gold else {})
 
 
-def _linked(sides: Iterable[tuple[Iterable[int], Sequence[str]]]) -> str:
+def _share_with_links(sides: Iterable[tuple[Iterable[int], Sequence[str]]]) -> str:
     """Return the share of words that have a link."""
     counts = [(len(set(places)), len(words)) for places, words in sides]
     return f"{sum(n for n, _ in counts) / max(sum(n for _, n in counts), 1):.1%}"

@@ -15,7 +15,7 @@ from structlearn.alignment.uses.drawing import (
     Drawing,
     Drawn,
     Sentences,
-    classified,
+    classify_links,
     draw_grid,
     draw_lines,
 )
@@ -28,7 +28,7 @@ from structlearn.alignment.uses.overview import (
     shares_of,
 )
 from structlearn.reports import Page
-from structlearn.reports.summaries import counted
+from structlearn.reports.summaries import number_of
 
 __all__ = ["AlignedPair", "alignment_page"]
 
@@ -105,7 +105,7 @@ def alignment_page(
 def _lead(n: int, shown: int) -> str:
     if n > shown:
         return f"The overview is of {n:,} sentence pairs, of which {shown:,} are shown."
-    return f"{counted(n, 'sentence pair')}."
+    return f"{number_of(n, 'sentence pair')}."
 
 
 # ---- which come first -------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def _entries(some: Sequence[JudgedPair], tables: Tables | None) -> list[_Entry]:
 def _entry(one: JudgedPair, confidence: ArrayLike | Mapping[Link, float] | None) -> _Entry:
     pair = one.pair._replace(confidence=confidence)
     words, shares = Sentences(pair.source, pair.target), shares_of(pair)
-    links = classified(pair.predicted, pair.gold, shares)
+    links = classify_links(pair.predicted, pair.gold, shares)
     drawn = bool(pair.source and pair.target)
     short = max(map(len, words)) <= MOST_WORDS_IN_GRID
     faults = {kind.title(): _word_pairs(words, links, kind) for kind in ("missed", "spurious")}
@@ -163,7 +163,7 @@ def _entry(one: JudgedPair, confidence: ArrayLike | Mapping[Link, float] | None)
 
 
 def _note(one: JudgedPair, *, short: bool) -> str:
-    links = counted(len(one.pair.predicted), "link")
+    links = number_of(len(one.pair.predicted), "link")
     scores = one.scores
     figures = (
         links
@@ -174,4 +174,4 @@ def _note(one: JudgedPair, *, short: bool) -> str:
 
 
 def _word_pairs(words: Sentences, links: Sequence[Drawn], kind: str) -> list[str]:
-    return [words.linked(one.link) for one in links if one.kind == kind]
+    return [words.words_of_link(one.link) for one in links if one.kind == kind]

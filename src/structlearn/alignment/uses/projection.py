@@ -153,7 +153,7 @@ def _enter(projected: Projection, one: CarriedSpan) -> None:
         projected.confidence[j] = one.confidence
 
 
-def projected(
+def project_pair(
     labels: Sequence[str], aligned: Aligned, pair: Sequence[Sequence[str]], gaps: str | None, own: int = 0
 ) -> Projection:
     """Labels of side `own` of a pair carried to the other: spans if there is a policy for gaps, else tags."""

@@ -35,7 +35,7 @@ class Tokenize(StrEnum):
     invoke_without_command=True,
     epilog="Example: structlearn align evaluate --hyp mine.pharaoh --gold gold.wa",
 )
-def root(context: typer.Context) -> None:
+def show_align_help(context: typer.Context) -> None:
     """Word alignment: which words of a sentence and of its translation belong together."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -120,7 +120,7 @@ def _tokenizer(kind: Tokenize, language: str | None, path: Path, option: str) ->
     from structlearn.alignment.text import tokenizers
 
     if kind is Tokenize.none:
-        return tokenizers.blanks
+        return tokenizers.split_at_blanks
     code = language or _language(path)
     if code is None:
         raise ValueError(f"The language of {path} cannot be told from its name; give it with {option} en.")
@@ -137,11 +137,12 @@ def _language(path: Path) -> str | None:
 
 
 @align.command(
+    "evaluate",
     short_help="Compare links with gold links.",
     epilog="Example: structlearn align evaluate --hyp mine.pharaoh --gold gold.wa",
 )
 @handling_errors()
-def evaluate(
+def evaluate_links(
     hypothesis: Annotated[Path, option("FILE", "Predicted links; - for stdin.", "--hyp")],
     gold: Annotated[Path, option("FILE", "Gold links, sure and possible.")],
     as_json: Json = False,

@@ -76,12 +76,12 @@ class SentenceFile:
         self.groups = _documents(self.sentences, context)
 
     def training(self, rows: Array) -> Training:
-        return self.task.training(self._written(rows), self.source.target)
+        return self.task.training(self._write_rows(rows), self.source.target)
 
     def held_out(self, rows: Array, bundle: Bundle) -> Inputs:
-        return self.task.inputs(self._written(rows), bundle, labels=True)
+        return self.task.inputs(self._write_rows(rows), bundle, labels=True)
 
-    def _written(self, rows: Array) -> Path:
+    def _write_rows(self, rows: Array) -> Path:
         path = self.folder / self.source.path.name.removesuffix(".gz")
         path.write_text("\n".join(self.sentences[i] for i in rows.tolist()), encoding="utf-8", newline="\n")
         return path

@@ -67,7 +67,7 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
     file.verify()
     header = file.header
     try:
-        yield from _described(header)
+        yield from _describe(header)
         yield "weights", file.shapes["weights"][0]
         yield "n_nonzero", file.n_nonzero("weights")
         yield from _classes(header)
@@ -99,7 +99,7 @@ def _largest(path: Path) -> Iterator[tuple[str, object]]:
         yield "more", f"{len(labels) - _LABELS_SHOWN} other labels: structlearn weights"
 
 
-def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _describe(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "estimator", header["estimator"]
     yield "task", header["notes"].get("task", "none (saved from Python)")
     if "format" in header["notes"]:

@@ -116,7 +116,9 @@ class LinkSource:
             raise ValueError("Give a model, or links with --links; not both.")
         return found
 
-    def linked(self, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool) -> Iterator[WrittenPair]:
+    def pairs_with_links(
+        self, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool
+    ) -> Iterator[WrittenPair]:
         """Return the pairs with their links."""
         self.files()
         if self.model is not None:
@@ -140,7 +142,7 @@ def _with_links(path: str, pairs: Iterable[FilePair]) -> Iterator[WrittenPair]:
 
 def warn_of_length(limit: LengthLimit, done: str) -> None:
     """One warning for all pairs that were too long."""
-    said = limit.said(done)
+    said = limit.sentence(done)
     if said is not None:
         say(f"Warning: {said}")
 

@@ -117,7 +117,7 @@ def predict(
 
 
 @handling_errors()
-def evaluate(
+def evaluate_model(
     model: Model,
     data: Data,
     count_unknown: Annotated[

@@ -14,7 +14,7 @@ from structlearn.cli.commands.folds import Fold, FoldedExamples
 from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.cli.tasks.task import Inputs, Task, Training
 from structlearn.estimators.files.persistence import Bundle
-from structlearn.estimators.scikit import cloned
+from structlearn.estimators.scikit import clone_unfitted
 from structlearn.reports.runs import Trainable
 
 #: Figures of which less is better.
@@ -84,7 +84,7 @@ class TunedSetting:
         """Each lambda and what its model scores on the examples that were held out."""
         from structlearn.estimators.path import models_along
 
-        adapted = self.task.adapted(cloned(self.estimator), training, self.problem)
+        adapted = self.task.adapt(clone_unfitted(self.estimator), training, self.problem)
         estimator, training = self.task.laid_out(adapted, training)
         held_out: Inputs | None = None
         for model in models_along(estimator, training.X, training.y, self._values(estimator, training)):
@@ -104,7 +104,7 @@ class TunedSetting:
         return self.values or regularization_values(estimator, training.X, training.y)
 
 
-def search(
+def search_settings(
     settings: Sequence[TunedSetting],
     examples: FoldedExamples,
     folds: Sequence[Fold],

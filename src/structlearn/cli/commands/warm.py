@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.support.errors import handling_errors, say
-from structlearn.cli.support.options import argument, names_in, option
+from structlearn.cli.support.options import argument, option, registry_names
 
 if TYPE_CHECKING:
     from structlearn.cli.tasks.rehearsals import Rehearsal
@@ -22,7 +22,7 @@ def warm(
             "[TASK]...",
             "classify, multilabel, regress, tag, chunk, ner, parse, match, graph, grid or align.  [default: "
             "all]",
-            names_in("structlearn.cli.tasks.registry:TASKS", "align"),
+            registry_names("structlearn.cli.tasks.registry:TASKS", "align"),
         ),
     ] = None,
     jobs: Annotated[

@@ -58,7 +58,7 @@ def say(sentence: str) -> None:
     typer.echo(plain(by_its_name(sentence)), err=True)
 
 
-def note(sentence: str) -> None:
+def say_once(sentence: str) -> None:
     """Say something that is worth knowing, once in a command."""
     if sentence not in _noted:
         _noted.add(sentence)

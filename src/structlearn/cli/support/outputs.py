@@ -51,12 +51,12 @@ def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
     if out is None:
         sys.stdout.writelines(pieces)
         return
-    with _named(out), written_text(out) as stream:
+    with _name_file_in_error(out), written_text(out) as stream:
         stream.writelines(pieces)
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _name_file_in_error(path: Path) -> Iterator[None]:
     """Name the file that was being written when a disk was full."""
     try:
         yield
@@ -80,7 +80,7 @@ def print_figures(values: Iterable[tuple[str, object]], *, as_json: bool) -> Non
         print_values(values)
 
 
-def certified(certificate: Certificate) -> dict[str, object]:
+def printed_certificate(certificate: Certificate) -> dict[str, object]:
     """Return a certificate as it is printed, its status in the words of the shell."""
     return {**certificate.as_dict(), "status": in_flags(certificate.status)}
 

@@ -15,8 +15,8 @@ import typer
 from typer.core import TyperGroup
 
 from structlearn.cli.support.errors import misuse
-from structlearn.cli.support.groups import grouped
-from structlearn.cli.support.texts import Command, filled
+from structlearn.cli.support.groups import spread_groups
+from structlearn.cli.support.texts import Command, fill_in
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.core.registry import either
 
@@ -57,7 +57,7 @@ class TaskCommand(Command):
             formatter.write_paragraph()
             formatter.write_text(entry.reads)
         rows = {
-            parameter.name: (record[0], filled(record[1], entry))
+            parameter.name: (record[0], fill_in(record[1], entry))
             for parameter in self.get_params(ctx)
             if parameter.param_type_name == "option" and (record := parameter.get_help_record(ctx))
         }
@@ -143,7 +143,7 @@ def command_of(
 ) -> Any:
     """Make the command that runs `run(entry=entry, ...)`: of a task, with the task's own options."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(entry.name, cls=kind)(grouped(_for_entry(run, entry), several, without))
+    app.command(entry.name, cls=kind)(spread_groups(_for_entry(run, entry), several, without))
     command: Any = typer.main.get_command(app)
     command.entry = entry if isinstance(entry, TaskEntry) else None
     return command
@@ -157,10 +157,10 @@ def _for_entry(run: Callable[..., None], entry: Any) -> Callable[..., None]:
     parameters = [one for one in signature(run).parameters.values() if one.name != "entry"]
 
     @wraps(run)
-    def called(**given: Any) -> None:
+    def call(**given: Any) -> None:
         run(entry=entry, **given)
 
-    del called.__wrapped__
-    called.__signature__ = signature(run).replace(parameters=parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {name: hint for name, hint in hints.items() if name != "entry"}
-    return called
+    del call.__wrapped__
+    call.__signature__ = signature(run).replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {name: hint for name, hint in hints.items() if name != "entry"}
+    return call

@@ -64,7 +64,7 @@ _USUALLY = {
 }
 
 
-def filled(text: str | None, entry: TaskEntry | None = None) -> str:
+def fill_in(text: str | None, entry: TaskEntry | None = None) -> str:
     """Fill in what is made of the registries, and, of a task, what holds for it."""
     text = text or ""
     for place, said in TEXTS.items():
@@ -88,8 +88,8 @@ class Command(TyperCommand):
     entry: TaskEntry | None = None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.help = filled(self.help, self.entry)
+        self.help = fill_in(self.help, self.entry)
         for parameter in self.params:
             if getattr(parameter, "help", None):
-                parameter.help = filled(parameter.help, self.entry)  # type: ignore[attr-defined]
+                parameter.help = fill_in(parameter.help, self.entry)  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)

@@ -15,10 +15,10 @@ from structlearn.estimators.inputs.checking import label_codes
 from structlearn.estimators.inputs.constraints import (
     SCHEMES,
     Constraints,
+    describe_constraints,
     first_broken,
     forbidden_steps,
     scheme_of,
-    told,
 )
 from structlearn.structures import Chain
 
@@ -58,7 +58,7 @@ def constraints_for(
     found = first_broken(chain, classes, codes, lengths)
     if found is not None:
         advice = "{reason} ({given}); correct it, or give --constraints none."
-        raise error(Statement(advice, reason=found.reason, given=told(chosen)), found.token)
+        raise error(Statement(advice, reason=found.reason, given=describe_constraints(chosen)), found.token)
     return chosen
 
 

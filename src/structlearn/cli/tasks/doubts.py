@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from structlearn.cli.support.errors import note
+from structlearn.cli.support.errors import say_once
 from structlearn.core.doubts import doubt, doubt_alike
 from structlearn.core.wording import listed
 from structlearn.data import Tokens
@@ -28,7 +28,7 @@ def note_columns(tokens: Tokens, plan: Plan) -> None:
     needed = plan.beside_words
     if needed:
         columns = f"column{'s' if len(needed) > 1 else ''} {listed(needed)}"
-        note(
+        say_once(
             f"the model looks at the {columns} beside words, which raw text does not have: "
             "`structlearn tag` will refuse the model. For raw text, train with "
             f"--columns {plan.words} (words alone), or with --with MODEL, a tagger that fills the column."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from structlearn.cli.tasks.label_table import table_of_labels
-from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, pairs
+from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_graphs, write_graphs
@@ -82,12 +82,12 @@ class LabelledNodes(Task):
         self, bundle: Bundle, y: Sequence[Array] | None, predicted: Sequence[Array]
     ) -> Summary | None:
         """Return what a page says on top, where labels are known."""
-        from structlearn.reports.summaries import Summary, score_row
+        from structlearn.reports.summaries import Summary, summary_row
 
         if y is None:
             return None
         values, _, table = self.evaluate(bundle, y, predicted)
-        rows = [score_row(label, one) for label, one in (table.scores.items() if table else ())]
+        rows = [summary_row(label, one) for label, one in (table.scores.items() if table else ())]
         accuracy = f"{values['accuracy']:.4f}"
         return Summary("labels", self.counted, accuracy, int(values[self.counted]), rows)
 
@@ -137,7 +137,7 @@ class GraphTask(LabelledNodes):
         """Probabilities of the labels, a line a node, an empty line between graphs."""
         for i, table in enumerate(bundle.estimator.predict_marginals(X)):
             yield from [""] * (i > 0)
-            yield from pairs(bundle.estimator.classes_.tolist(), table)
+            yield from probability_lines(bundle.estimator.classes_.tolist(), table)
 
     def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
         """To a file named .npz: the graphs with their labels filled in; else lines."""

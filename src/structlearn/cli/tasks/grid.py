@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from structlearn.cli.tasks.graph import LabelledNodes, known_or_none
-from structlearn.cli.tasks.task import Inputs, Training, pairs
+from structlearn.cli.tasks.task import Inputs, Training, probability_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_image_folder, write_label_image
@@ -44,10 +44,10 @@ class GridTask(LabelledNodes):
             raise ValueError(f"--window goes with images; {path} was packed with {found.notes['window']}.")
         return found._replace(texts={})
 
-    def kept(self, training: Training) -> dict[str, Any]:
+    def extras_to_pack(self, training: Training) -> dict[str, Any]:
         """Return the names of images as well, where there are images."""
         names = {} if training.source is None else {"names": training.source.names}
-        return {**super().kept(training), "texts": names}
+        return {**super().extras_to_pack(training), "texts": names}
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read images and their label images."""
@@ -68,7 +68,7 @@ class GridTask(LabelledNodes):
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         if not is_packed(path):
             return self.reread(path, bundle, labels=labels)
-        data = self._unpacked(path)
+        data = self._open_packed(path)
         names = data.texts.get("names", [f"{i}" for i in range(len(data))])
         if len(names) != len(data) or not all(Path(name).name == name for name in names):
             raise DataError(f"{path} is damaged: its names are not the names of {len(data)} files.")
@@ -116,7 +116,9 @@ class GridTask(LabelledNodes):
         """Probabilities of the labels, a line a pixel, row by row, an empty line between images."""
         for i, table in enumerate(bundle.estimator.predict_marginals(X)):
             yield from [""] * (i > 0)
-            yield from pairs(bundle.estimator.classes_.tolist(), table.reshape(-1, table.shape[-1]))
+            yield from probability_lines(
+                bundle.estimator.classes_.tolist(), table.reshape(-1, table.shape[-1])
+            )
 
     def check_out(self, out: Path, others: Iterable[Path], *, marginals: bool) -> Path:
         """Check a folder, which may be there; for probabilities, a file."""

@@ -96,7 +96,7 @@ class ParseTask(Task):
 
         X, y, document = self.reread(path, bundle, labels=True)
         estimator = bundle.estimator
-        trees = list(map(_labelled, estimator.predict(X)))
+        trees = list(map(_with_labels, estimator.predict(X)))
         sure = _confidences(estimator, X, trees) if LOSSES[estimator.loss_].smooth else repeat(None)
         sentences = []
         known = repeat(None) if y is None else y
@@ -110,7 +110,7 @@ class ParseTask(Task):
         """Attachment scores; punctuation counts as the CoNLL 2018 scorer does it."""
         estimator = bundle.estimator
         known = set() if estimator is None or estimator.labels_ is None else set(estimator.labels_.tolist())
-        guess = list(map(_labelled, predicted))
+        guess = list(map(_with_labels, predicted))
         scores = parsing_scores([(one.heads, one.labels) for one in y], guess, [one.upos for one in y])
         unknown = sum(label not in known for one in y for label in one.labels) if known else 0
         return Scores(scores._asdict(), unknown)
@@ -126,6 +126,6 @@ def _confidences(estimator: TreeParser, X: Any, predicted: Iterable[Array | Pars
     return [table[one, np.arange(len(one))].tolist() for table, one in zip(tables, heads)]
 
 
-def _labelled(tree: Array | Parse) -> Parse:
+def _with_labels(tree: Array | Parse) -> Parse:
     """Return what a parser predicts, with empty labels where it knows none."""
     return tree if isinstance(tree, Parse) else Parse(tree, np.full(len(tree), ""))

@@ -37,7 +37,7 @@ from structlearn.estimators.inputs.feature_names import Names, listed_names, loo
 from structlearn.estimators.inputs.spans import tag_type
 from structlearn.estimators.inputs.token_features import NamedRows, TokenFeatures
 from structlearn.estimators.weights.explaining import explanations
-from structlearn.tagging.explaining import feature_names
+from structlearn.tagging.explaining import tagger_feature_names
 from structlearn.tagging.features.names import names_in
 from structlearn.tagging.features.resources import OF_WORDS
 from structlearn.tagging.parameters import SEGMENTS
@@ -111,7 +111,7 @@ class Tag(Task):
                 "unless --hash-bits is given."
             )
         label = options.label if options.label is not None else target
-        tokens = read_tokens(path, lambda names: self._wanted(names, label))
+        tokens = read_tokens(path, lambda names: self._columns_to_read(names, label))
         plan = self._plan(tokens.layout.names, label)
         labels = split_rows(tokens.filled_cells(plan.label), tokens.lengths)
         if all(ENTRY.fullmatch(one) for one in tokens.column(plan.label).strings):
@@ -127,7 +127,7 @@ class Tag(Task):
             return self._for_training(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
         note_columns(tokens, plan)
         summary = f"{count_of(len(tokens), 'sequence')}, {count_of(tokens.n_tokens, 'token')}"
-        training = Training(plan.applied(tokens), labels, plan.as_notes(), {}, summary, source=plan)
+        training = Training(plan.apply(tokens), labels, plan.as_notes(), {}, summary, source=plan)
         return self._for_training(training, constraints)
 
     def _for_training(self, training: Training, constraints: Constraints) -> Training:
@@ -164,7 +164,7 @@ class Tag(Task):
         constraints = constraints_for(file.labels, options.constraints, spans=self.spans, error=file.error)
         return self._for_training(Training(X, file.labels, {}, {}, summary), constraints)
 
-    def adapted(self, model: Tagger, training: Training, problem: ProblemOptions) -> Any:
+    def adapt(self, model: Tagger, training: Training, problem: ProblemOptions) -> Any:
         """Return the tagger that looks at the file's columns; for rows that are features, its chain."""
         constraints: Any = training.parameters.get("constraints")
         if constraints is not None:
@@ -191,7 +191,7 @@ class Tag(Task):
         parameters = {**problem.parameters(), **self.given_parameters(), "verbose": tagger.verbose}
         chain = SegmentTagger() if tagger.model == SEGMENTS else ChainClassifier()
         chain.set_params(**parameters).check_parameters()
-        return super().adapted(chain, training, problem)
+        return super().adapt(chain, training, problem)
 
     def given_parameters(self) -> dict[str, Any]:
         """Return the parameters of a chain that the options stand for."""
@@ -199,7 +199,7 @@ class Tag(Task):
         own = {name: given[name] for name in ("loss", "penalty", "l1_ratio") if name in given}
         return {**own, **given.get("chain_options", {})}
 
-    def trained(self, model: Any) -> Any:
+    def estimator_to_train(self, model: Any) -> Any:
         return model.new_chain() if isinstance(model, Tagger) else model
 
     def laid_out(self, model: Any, training: Training) -> tuple[Any, Training]:
@@ -245,7 +245,7 @@ class Tag(Task):
             resources=resources,
         )
 
-    def _wanted(self, names: tuple[str, ...], label: str | None) -> list[str]:
+    def _columns_to_read(self, names: tuple[str, ...], label: str | None) -> list[str]:
         plan = self._plan(names, label)
         return plan.read if plan.conllu else list(names)
 
@@ -269,7 +269,7 @@ class Tag(Task):
         if FEATURES not in bundle.arrays:
             return reread_cells(path, bundle)
         plan = Plan.from_notes(bundle.notes)
-        tokens = plan.applied(read_tokens(path, plan.present, text=not labels))
+        tokens = plan.apply(read_tokens(path, plan.present, text=not labels))
         there = plan.label in tokens.columns
         y = split_rows(tokens.filled_cells(plan.label), tokens.lengths) if there and labels else None
         source = ColumnFile(tokens, plan.label, plan.names.index(plan.label))
@@ -298,7 +298,7 @@ class Tag(Task):
     def feature_names(self, bundle: Bundle) -> Names:
         """Names of templates' features, of the file's own cells, or of CRFsuite's."""
         if FEATURES in bundle.arrays:
-            return feature_names(Tagger.of(bundle))
+            return tagger_feature_names(Tagger.of(bundle))
         if "vocabulary" in bundle.texts:
             return listed_names(FeatureVocabulary.from_lines(bundle.texts["vocabulary"]).names_)
         return super().feature_names(bundle)

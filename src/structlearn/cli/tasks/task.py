@@ -115,7 +115,7 @@ class Task(ABC):
             cost_options(model.cost)
         return model
 
-    def adapted(self, model: Any, training: Training, problem: ProblemOptions) -> Any:
+    def adapt(self, model: Any, training: Training, problem: ProblemOptions) -> Any:
         """Return the model, checked with its data, with parameters that follow from these unless given."""
         from structlearn.estimators.loss_choice import take_usual_cost
 
@@ -133,7 +133,7 @@ class Task(ABC):
         """Return the parameters of the estimator that the task's own options stand for."""
         return self.options.parameters()
 
-    def trained(self, model: Any) -> Any:
+    def estimator_to_train(self, model: Any) -> Any:
         """Return the estimator that has the solver and the loss, before it is fitted: for most the model."""
         return model
 
@@ -155,10 +155,10 @@ class Task(ABC):
         X: object
         if is_partitioned(path):  # `data split` wrote it, and workers read it
             X, y = open_partitions(path), None
-            data = self._checked(X.paths[0], X.first())
+            data = self._check_kind(X.paths[0], X.first())
             summary = count_of(len(X.paths), "partition")
         else:
-            data = self._unpacked(path)
+            data = self._open_packed(path)
             X, y, summary = data.X, data.y, count_of(len(data), "packed example")
         notes = dict(data.notes) or {"format": PACKED}
         parameters = notes.pop(PARAMETERS, {})
@@ -172,11 +172,11 @@ class Task(ABC):
             raise ValueError(f"{source.path} is a folder; tune splits a file: give the one that was packed.")
         return ReadExamples(self.training(*source))
 
-    def trimmed(self, estimator: Any, training: Training) -> Training:
+    def trim(self, estimator: Any, training: Training) -> Training:
         """Return what is stored beside a fitted estimator, without what it has no use for."""
         return training
 
-    def kept(self, training: Training) -> dict[str, Any]:
+    def extras_to_pack(self, training: Training) -> dict[str, Any]:
         """Return what is packed beside training data, for `training` to find."""
         own = {PARAMETERS: training.parameters} if training.parameters else {}
         return {"notes": {**training.notes, **own}, "texts": training.texts, "arrays": training.arrays}
@@ -192,16 +192,16 @@ class Task(ABC):
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Return data for a trained model, from a file or a folder."""
         if path.is_dir():
-            data = self._unpacked(path)
+            data = self._open_packed(path)
             return Inputs(data.X, data.y)
         if bundle.notes.get("format") == PACKED:
             raise ValueError(f"The model was trained on data packed in Python; {path} must be packed, too.")
         return self.reread(path, bundle, labels=labels)
 
-    def _unpacked(self, path: Path) -> Packed:
-        return self._checked(path, open_packed(path))
+    def _open_packed(self, path: Path) -> Packed:
+        return self._check_kind(path, open_packed(path))
 
-    def _checked(self, path: Path, data: Packed) -> Packed:
+    def _check_kind(self, path: Path, data: Packed) -> Packed:
         if data.kind != self.packed:
             raise ValueError(f"{path} holds packed data of the kind {data.kind!r}, not {self.packed!r}.")
         return data
@@ -286,7 +286,7 @@ class Task(ABC):
         return 1.0 - values["accuracy"]
 
 
-def pairs(labels: Iterable[object], rows: Iterable[Array]) -> Iterator[str]:
+def probability_lines(labels: Iterable[object], rows: Iterable[Array]) -> Iterator[str]:
     """Yield a line for each row of probabilities: `label:probability` for all labels, in their order."""
     names = [str(label) for label in labels]
     for row in rows:

@@ -66,7 +66,7 @@ class CellTable:
         what = f"the {role} {quoted(names[0])} is" if len(names) == 1 else f"the {role}s {listed(names)} are"
         return self.wrong(1, f"{what} missing; the header has {listed(self.header)}.")
 
-    def spelled(self, cell: str) -> str:
+    def with_decimal_point(self, cell: str) -> str:
         """Return a cell as a number is spelled elsewhere: with a decimal point."""
         if self.decimal_comma and _WITH_COMMA.fullmatch(cell):
             return cell.replace(".", "").replace(",", ".")
@@ -74,14 +74,14 @@ class CellTable:
 
     def number(self, cell: str) -> float:
         """Return the finite number in a cell; ValueError for anything else."""
-        found = parse_number(self.spelled(cell))
+        found = parse_number(self.with_decimal_point(cell))
         if not isfinite(found):
             raise ValueError("not finite")
         return found
 
     def problem(self, cell: str) -> str | None:
         """Why a cell is no finite number, as the end of a sentence; None if it is one."""
-        return number_problem(self.spelled(cell))
+        return number_problem(self.with_decimal_point(cell))
 
 
 def open_cells(path: StrPath) -> CellTable:

@@ -83,7 +83,7 @@ class ColumnReader:
     def extend(self, cells: Sequence[str]) -> None:
         """Take the cells of the last rows."""
         if self._numbers is not None:
-            self._numbers.frombytes(self._parsed(cells, self._places[-len(cells) :]).tobytes())
+            self._numbers.frombytes(self._parse(cells, self._places[-len(cells) :]).tobytes())
             return
         levels = self._levels
         self._codes.extend([levels.setdefault(cell, len(levels)) for cell in cells])
@@ -103,7 +103,7 @@ class ColumnReader:
         self._numbers = array("d", values[codes].tobytes())
         self._levels, self._codes = {}, array("q")
 
-    def finished(self) -> TableColumn:
+    def finish(self) -> TableColumn:
         """Return the column."""
         if self._numbers is not None:
             return TableColumn(self.name, np.frombuffer(self._numbers))
@@ -112,7 +112,7 @@ class ColumnReader:
         if self.kind == "text" or (self.kind is None and self._is_text(codes, levels, places)):
             values = np.array([None if cell in MISSING else cell for cell in levels], dtype=object)
         else:
-            values = self._parsed(levels, places)
+            values = self._parse(levels, places)
         return TableColumn(self.name, values[codes])
 
     def _first_places(self, codes: np.ndarray) -> list[int]:
@@ -122,7 +122,7 @@ class ColumnReader:
 
     # ---- numbers -----------------------------------------------------------------------------------
 
-    def _parsed(self, cells: Sequence[str], places: Sequence[int]) -> np.ndarray:
+    def _parse(self, cells: Sequence[str], places: Sequence[int]) -> np.ndarray:
         """Return the numbers in cells, NaN where missing; DataError for what is neither."""
         try:
             found = self._floats(cells)

@@ -58,7 +58,7 @@ def _blocks(path: StrPath, file: ParquetFile) -> Iterator[CellBlock]:
     row = 1
     try:
         for batch in file.iter_batches():
-            columns = [_spelled(column.to_pylist()) for column in batch.columns]
+            columns = [_spell(column.to_pylist()) for column in batch.columns]
             yield CellBlock(range(row, row + batch.num_rows), columns)
             row += batch.num_rows
     except (ArrowException, OSError) as error:
@@ -67,5 +67,5 @@ def _blocks(path: StrPath, file: ParquetFile) -> Iterator[CellBlock]:
         ) from error
 
 
-def _spelled(values: list[Any]) -> list[str]:
+def _spell(values: list[Any]) -> list[str]:
     return ["" if one is None else str(one) for one in values]

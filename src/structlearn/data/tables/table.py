@@ -146,7 +146,7 @@ def read_table(
     Table
     """
     cells = open_cells(path)
-    text, ignore = _named(cells.header, text), _named(cells.header, ignore)
+    text, ignore = _split_names(cells.header, text), _split_names(cells.header, ignore)
     targets = _targets(cells.header, target)
     for role, names in (("target column", targets), ("column", text), ("column", ignore)):
         _check_there(cells, role, names)
@@ -209,10 +209,10 @@ def read_table_features(
 def _targets(header: list[str], target: str | None) -> list[str]:
     if target is None:
         return [header[-1]]
-    return _named(header, target)
+    return _split_names(header, target)
 
 
-def _named(header: list[str], names: str | Iterable[str]) -> list[str]:
+def _split_names(header: list[str], names: str | Iterable[str]) -> list[str]:
     """Names of a list, or of a text with commas between them, unless that is a name itself."""
     if isinstance(names, str):
         names = [names] if names in header else [name.strip() for name in names.split(",")]
@@ -232,7 +232,9 @@ def _check_there(cells: CellTable, role: str, names: Sequence[str]) -> None:
 
 def _odd_header(cells: CellTable) -> list[str]:
     """Return what to say of a header that may be a row of data; whole numbers may be years."""
-    odd = [name for name in cells.header if is_number(cells.spelled(name)) and not name.isdecimal()]
+    odd = [
+        name for name in cells.header if is_number(cells.with_decimal_point(name)) and not name.isdecimal()
+    ]
     if not odd:
         return []
     return [f"The header has {quoted(odd[0])} for a name; if line 1 is data, write a line of names above it."]
@@ -269,7 +271,7 @@ def _read(
             found.extend(map(str.strip, columns[at[name]]))
     if not places:
         raise DataError(f"{os.fspath(cells.path)} has a header but no rows.")
-    return [one.finished() for one in readers], answers, places
+    return [one.finish() for one in readers], answers, places
 
 
 def _numbers(cells: CellTable, features: list[str], targets: list[str]) -> Table:
@@ -309,13 +311,13 @@ def _answers(
         return class_labels(column)
     if kind == "numbers":
         return _target_numbers(cells, places, name, column)
-    return parse_labels([cells.spelled(cell) for cell in column], cells.path, places)
+    return parse_labels([cells.with_decimal_point(cell) for cell in column], cells.path, places)
 
 
 def _target_numbers(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
     reader = ColumnReader(name, cells, "strict", places, role="the target column")
     reader.extend(column)
-    return reader.finished().values
+    return reader.finish().values
 
 
 def _switches(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:

@@ -59,7 +59,7 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
     return ""
 
 
-def advised(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool) -> Certificate:
+def add_scaling_advice(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool) -> Certificate:
     """A certificate of a run that has not converged, with the cause in its status, where one is seen."""
     advice = scaling_advice(X, estimator, constant=constant)
     return replace(certificate, status=sentences(certificate.status, advice)) if advice else certificate

@@ -110,7 +110,7 @@ def fit_completions(
 ) -> None:
     """Train, from the first completion on: a convex problem for each, until F stops falling."""
     training = training_of(estimator)
-    solver, stopping = training.checked()
+    solver, stopping = training.solver_and_stopping()
     seed = drawn_seed(estimator.random_state)
     training.count_labels(first)
     laid, found = first, None
@@ -127,9 +127,9 @@ def fit_completions(
         stopping = _rest(stopping, found)
         if not fell or not found.certificate.converged or _flat(values, found.certificate.tolerance):
             break
-        laid = completed(estimator, problem, found.w)
+        laid = complete(estimator, problem, found.w)
     estimator.__dict__.update(kept, outer_history_=np.array(values))
-    estimator.certificate_ = _told(estimator.certificate_, values, found, problem.missing)
+    estimator.certificate_ = _say_which_problem(estimator.certificate_, values, found, problem.missing)
 
 
 def _flat(values: list[float], tol: float) -> bool:
@@ -144,7 +144,9 @@ def _rest(stopping: Stopping, found: Solution) -> Stopping:
     return replace(stopping, max_seconds=max(stopping.max_seconds - found.certificate.seconds, 0.0))
 
 
-def _told(certificate: Certificate, values: list[float], last: Solution | None, missing: str) -> Certificate:
+def _say_which_problem(
+    certificate: Certificate, values: list[float], last: Solution | None, missing: str
+) -> Certificate:
     """The certificate of the last convex problem, whose status says what it is of."""
     done = "stopped falling" if last is not None and last.certificate.converged else "stands"
     status = (
@@ -157,7 +159,7 @@ def _told(certificate: Certificate, values: list[float], last: Solution | None, 
 # ---- completions, and the whole objective --------------------------------------------------------------
 
 
-def completed(
+def complete(
     estimator: StructuredEstimator[S], problem: PartialProblem[S], w: Array | None
 ) -> TrainingProblem[S]:
     """The convex problem at w: the best of what is allowed is gold, or its mean; of all alike at None."""
@@ -167,7 +169,7 @@ def completed(
     record = Shannon().record(structure) if soft else structure.record
     oracle = Oracle(record, scoring, structure=structure, n_jobs=threads(estimator.n_jobs))
     weights = np.zeros(scoring.n_weights) if w is None else w
-    entries = dict(_known(problem))
+    entries = dict(_gold_vertices(problem))
     alone = [(int(i), int(i) + 1) for i in np.flatnonzero(choices.is_open)]
     for one in oracle.maximizers(weights, problem.shift, np.ones(scoring.n_examples), alone):
         if not one.vertices.any():
@@ -183,7 +185,7 @@ def completed(
     return laid._replace(gold=SparseVertices(start, np.concatenate(index), np.concatenate(value)))
 
 
-def _known(problem: PartialProblem[S]) -> Iterator[tuple[int, tuple[Array, Array]]]:
+def _gold_vertices(problem: PartialProblem[S]) -> Iterator[tuple[int, tuple[Array, Array]]]:
     """The gold vertices of examples that are labelled throughout."""
     structure, scoring, choices = problem.laid.structure, problem.laid.scoring, problem.choices
     closed = np.flatnonzero(~choices.is_open)

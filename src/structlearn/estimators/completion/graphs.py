@@ -19,7 +19,7 @@ from structlearn.estimators.completion.completion import (
     no_gold,
 )
 from structlearn.estimators.completion.graph_states import NodeTypes
-from structlearn.estimators.inputs.allowed import placed, shift_of
+from structlearn.estimators.inputs.allowed import local_places, shift_of
 from structlearn.estimators.scikit import cluster_centres, drawn_seed
 from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.scoring import Scoring
@@ -71,7 +71,7 @@ class NodeLabels(NamedTuple):
         if options.get("nodes") is not None:
             costs *= np.concatenate(options["nodes"])[:, None]
         cost = memory.zeros(scoring.start[-1])
-        cost[placed(costs.shape, scoring, self.lengths)] = costs
+        cost[local_places(costs.shape, scoring, self.lengths)] = costs
         return TrainingProblem(structure, scoring, no_gold(len(self.lengths)), cost, memory=memory)
 
 

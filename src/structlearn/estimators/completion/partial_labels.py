@@ -13,11 +13,11 @@ from structlearn.estimators.completion.completion import (
     Choices,
     PartialProblem,
     check_partial,
-    completed,
+    complete,
     fit_completions,
     no_gold,
 )
-from structlearn.estimators.inputs.allowed import allowed_table, choices_of, placed, shift_of
+from structlearn.estimators.inputs.allowed import allowed_table, choices_of, local_places, shift_of
 from structlearn.estimators.inputs.checking import Coded, Tables, as_list, check_two_classes, label_arrays
 from structlearn.estimators.inputs.constraints import check_steps
 from structlearn.estimators.loss_choice import trained_loss
@@ -80,7 +80,7 @@ def fit_partly(estimator: ChainClassifier, X: Tables, y: Outputs, sample_weight:
         return
     check_partial(estimator, "partly labelled sequences")
     problem = _lay_out(estimator, X, choices, sample_weight)
-    first = completed(estimator, problem, _first_weights(estimator, problem))
+    first = complete(estimator, problem, _first_weights(estimator, problem))
     fit_completions(estimator, problem, first)
 
 
@@ -113,7 +113,7 @@ def _lay_out(
     lengths = np.repeat(choices.lengths, choices.lengths) if options.get("normalized", True) else 1.0
     costs = open_costs(choices.table, cost_table(options.get("weights"), len(choices.classes)))
     cost = np.zeros(scoring.start[-1])
-    cost[placed(choices.table.shape, scoring, choices.lengths)] = (costs.T / lengths).T
+    cost[local_places(choices.table.shape, scoring, choices.lengths)] = (costs.T / lengths).T
     gold, penalty = no_gold(len(choices.lengths)), elastic_net(estimator)
     laid = TrainingProblem(structure, scoring, gold, cost, weight, penalty=penalty, memory=memory)
     return PartialProblem(laid, choices, shift_of(choices.table, scoring, choices.lengths))
@@ -143,7 +143,7 @@ def _first_weights(
         return None
     from structlearn.solvers import LBFGS, Stopping, solve
 
-    laid = completed(estimator, problem, None)
+    laid = complete(estimator, problem, None)
     objective = Objective(
         laid.structure,
         laid.scoring,

@@ -62,7 +62,7 @@ class Labellings(Protocol):
     def temperature(self) -> float:
         """What scores are divided by in probabilities."""
 
-    def tempered(self, temperature: float) -> Self:
+    def with_temperature(self, temperature: float) -> Self:
         """The same model with another temperature."""
 
     @property
@@ -123,7 +123,7 @@ class AnswerConfidence:
         """Return the spans of the predicted labellings, with probabilities."""
         self.check_distribution()
         predicted = self.model.best(X, allowed)
-        scores, filled = self._tempered(X, allowed)
+        scores, filled = self._tempered_scores(X, allowed)
         labels = (one for one, there in zip(predicted, filled.tolist()) if there)
         return with_empty(map(self.model.spans, scores, labels), filled, list)
 
@@ -137,7 +137,7 @@ class AnswerConfidence:
     ) -> Iterator[list[tuple[Any, float]]]:
         """Yield the k best labellings of each example with their probabilities, best first."""
         self.check_distribution()
-        scores, filled = self._tempered(X, allowed)
+        scores, filled = self._tempered_scores(X, allowed)
         for there in filled.tolist():
             yield self._kbest(next(scores), k) if there else [(self.model.nothing(), 1.0)]
 
@@ -159,7 +159,7 @@ class AnswerConfidence:
 
     # ---- calibration -----------------------------------------------------------------------------------
 
-    def calibrated(self, X: Tables, y: Outputs) -> Calibration:
+    def calibrate(self, X: Tables, y: Outputs) -> Calibration:
         """Find the temperature by the likelihood of data that was not trained on; say what it changes."""
         before = self.reliability(X, y)
         if before.left_out == len(X):
@@ -168,7 +168,7 @@ class AnswerConfidence:
         return Calibration(temperature, before, self._at(temperature).reliability(X, y))
 
     def _at(self, temperature: float) -> AnswerConfidence:
-        return AnswerConfidence(self.model.tempered(temperature))
+        return AnswerConfidence(self.model.with_temperature(temperature))
 
     def _log_likelihood(self, X: Tables, y: Outputs) -> float:
         found = self.nonconformity(X, y)
@@ -210,9 +210,9 @@ class AnswerConfidence:
         if max_size < 1:
             raise ValueError(f"max_size must be at least 1; got {max_size}.")
         most = largest_score(known.scores, known.n, coverage)
-        scores, filled = self._tempered(X)
+        scores, filled = self._tempered_scores(X)
         least = (self._top(theta) - most for theta in scores)
-        kept, _ = self._tempered(X, allowed)
+        kept, _ = self._tempered_scores(X, allowed)
         found = (self._set(theta, threshold, max_size) for theta, threshold in zip(kept, least))
         return with_empty(found, filled, lambda: [self.model.nothing()])
 
@@ -226,7 +226,7 @@ class AnswerConfidence:
         """Return A(theta) - <theta, z(y)> of each example: -log p(y | x), or how far y is below the best."""
         check_same_length(X, y)
         codes = self.model.codes_of(y)
-        scores, filled = self._tempered(X)
+        scores, filled = self._tempered_scores(X)
         for i in np.flatnonzero(~filled).tolist():
             if np.size(y[i]):  # type: ignore[arg-type]
                 raise ValueError(f"Sequence {i} is empty, but its labelling is not.")
@@ -247,7 +247,7 @@ class AnswerConfidence:
             return self.model.ranking.log_partition(theta)
         return float(self.model.ranking.k_best(theta, 1)[1][0])
 
-    def _tempered(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
+    def _tempered_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
         """Scores over the temperature, of examples that are not empty, and which of them are not."""
         scores, filled = self.model.part_scores(X, allowed)
         divisor = self.model.temperature

@@ -35,7 +35,7 @@ def label_array(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.size > 0
 
 
-def column_names(value: object) -> bool:
+def name_array(value: object) -> bool:
     """an array of names"""
     return label_array(value) and all(isinstance(one, str) for one in value.tolist())  # type: ignore[attr-defined]
 
@@ -115,7 +115,7 @@ def check_fitted(kind: type[Storable], fitted: Mapping[str, Any]) -> None:
     check_form(fitted, {"loss_?": str, "_frequencies?": row_of_numbers, **kind._stored.fitted}, "fitted")
     names = fitted.get("feature_names_in_")
     if names is not None:
-        check_form(names, column_names, "fitted.feature_names_in_")
+        check_form(names, name_array, "fitted.feature_names_in_")
         if len(names) != fitted["n_features_in_"]:
             raise ValueError(f"fitted.feature_names_in_ must be {fitted['n_features_in_']} names")
 
@@ -131,7 +131,7 @@ def take_loss(estimator: Any, parameters: Mapping[str, Any], fitted: dict[str, A
     estimator.loss = former
 
 
-def check_structure(
+def check_structure_header(
     kind: type[Storable], description: Mapping[str, Any] | None, fitted: Mapping[str, Any]
 ) -> None:
     """ValueError for a structure that the estimator does not have; before one is made, which takes memory."""

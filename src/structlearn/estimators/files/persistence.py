@@ -118,9 +118,9 @@ def _row_map(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[st
     """What the header says of the map of the rows, where there is one, and its arrays."""
     if not hasattr(estimator, "row_transformer_"):
         return {}, {}
-    from structlearn.estimators.row_maps.stored import stored_transformer, written
+    from structlearn.estimators.row_maps.stored import stored_transformer, write_steps
 
-    steps, arrays = written(stored_transformer(estimator.row_transformer_))
+    steps, arrays = write_steps(stored_transformer(estimator.row_transformer_))
     return {"row_map": steps}, arrays
 
 
@@ -128,7 +128,7 @@ def _features(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[s
     """What the header says of features that have names, and their arrays."""
     if not isinstance(estimator, SequenceEstimator) or not hasattr(estimator, "features_"):
         return {}, {}
-    about, arrays = estimator.features_.stored()
+    about, arrays = estimator.features_.to_stored()
     return {"features": about}, arrays
 
 
@@ -191,7 +191,7 @@ def _set_fitted(estimator: StructuredEstimator, file: ModelFile) -> None:
             fitted[name.removeprefix("fitted:")] = file.load(name)
     forms.check_fitted(type(estimator), fitted)
     forms.take_loss(estimator, file.header["parameters"], fitted)
-    forms.check_structure(type(estimator), file.header["structure"], fitted)
+    forms.check_structure_header(type(estimator), file.header["structure"], fitted)
     for name, value in fitted.items():
         setattr(estimator, name, value)
 

@@ -48,11 +48,11 @@ def allowed_table(given: Allowed, lengths: Array, classes: Array, name: str) -> 
         for row, choice in zip(table[end - lengths[i] :], choices):
             if choice is not None:
                 row[:] = False
-                row[[_placed(label, place, name, i) for label in choices_of(choice)]] = True
+                row[[_place_of_label(label, place, name, i) for label in choices_of(choice)]] = True
     return table
 
 
-def _placed(label: object, place: dict[object, int], name: str, i: int) -> int:
+def _place_of_label(label: object, place: dict[object, int], name: str, i: int) -> int:
     try:
         return place[label]
     except (KeyError, TypeError):
@@ -64,11 +64,11 @@ def _placed(label: object, place: dict[object, int], name: str, i: int) -> int:
 def shift_of(table: Array, scoring: Scoring, lengths: Array) -> Array:
     """What the table adds to the scores of local parts: 0, or -inf for a label that is not allowed."""
     shift = np.zeros(scoring.start[-1])
-    shift[placed(table.shape, scoring, lengths)[~table]] = -np.inf
+    shift[local_places(table.shape, scoring, lengths)[~table]] = -np.inf
     return shift
 
 
-def placed(shape: tuple[int, ...], scoring: Scoring, lengths: Array) -> Array:
+def local_places(shape: tuple[int, ...], scoring: Scoring, lengths: Array) -> Array:
     """Where the local part of each token and label is, of all examples end to end: (n_tokens, K).
 
     Those are the first parts of an example, which has so many tokens (or nodes).

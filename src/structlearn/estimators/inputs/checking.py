@@ -30,7 +30,7 @@ VALUES_AT_ONCE = 1 << 20
 BYTES_SHARED = 1 << 24
 
 
-def check_weights(sample_weight: ArrayLike | None, n_examples: int) -> Array | None:
+def check_sample_weight(sample_weight: ArrayLike | None, n_examples: int) -> Array | None:
     """Sample weights as an array of n finite numbers >= 0, not all zero; None stays None."""
     if sample_weight is None:
         return None
@@ -176,7 +176,7 @@ def stack_examples(
         rows.sum_duplicates()
         values = rows.data
     else:
-        rows = _stacked(examples if ndim == 2 else [x.reshape(-1, widths[0]) for x in examples], n_jobs)
+        rows = _concatenate(examples if ndim == 2 else [x.reshape(-1, widths[0]) for x in examples], n_jobs)
         values = rows
     if not _is_finite(values, n_jobs):
         bad = next(i for i, x in enumerate(examples) if not np.isfinite(getattr(x, "data", x)).all())
@@ -184,7 +184,7 @@ def stack_examples(
     return rows, shapes
 
 
-def _stacked(arrays: list[Array], n_jobs: int) -> Array:
+def _concatenate(arrays: list[Array], n_jobs: int) -> Array:
     """As `np.concatenate`, by so many threads where there is much to copy: the pages are new, and dear."""
     ends = np.cumsum([len(one) for one in arrays])
     kind = np.result_type(*{one.dtype for one in arrays})
@@ -295,11 +295,11 @@ def label_codes(y: Outputs, noun: str, classes: Array | None = None) -> tuple[Ar
     if isinstance(y, Coded):
         return y.classes, y.codes, y.lengths
     arrays, labels = label_arrays(y, noun)
-    classes, codes = coded(labels, classes)
+    classes, codes = encode_labels(labels, classes)
     return classes, codes, np.array([len(one) for one in arrays])
 
 
-def coded(labels: Array, classes: Array | None) -> tuple[Array, Array]:
+def encode_labels(labels: Array, classes: Array | None) -> tuple[Array, Array]:
     """Classes, those of the labels unless given, and the labels as positions in them."""
     if classes is None:
         found, codes = np.unique(labels, return_inverse=True)

@@ -75,7 +75,7 @@ def _pairs(constraints: Iterable[object]) -> list[tuple[object, object]]:
 
 
 def _of_scheme(scheme: str, classes: Array, unknown: str | None) -> list[Step]:
-    tags = {k: _parsed(label, scheme) for k, label in enumerate(classes.tolist()) if label != unknown}
+    tags = {k: _parse_label(label, scheme) for k, label in enumerate(classes.tolist()) if label != unknown}
     outside: dict[int | None, tuple[str, str]] = {None: ("O", "")}
     around = outside | tags
     return [
@@ -93,7 +93,7 @@ def _may_follow(before: tuple[str, str], after: tuple[str, str], scheme: str) ->
     return scheme == "bio" or not is_open
 
 
-def _parsed(label: object, scheme: str) -> tuple[str, str]:
+def _parse_label(label: object, scheme: str) -> tuple[str, str]:
     """Mark (by BIOES) and type of a label; ValueError if the scheme has no such label."""
     mark, dash, kind = str(label).partition("-")
     if mark not in set(SCHEMES[scheme]) or (mark == "O" and dash):
@@ -158,7 +158,7 @@ def check_steps(
             "Sequence {i} breaks {given}: at position {position} {reason}; correct its labels, or train "
             "with {constraints=None}.",
             i=i,
-            given=told(constraints),
+            given=describe_constraints(constraints),
             position=position,
             reason=found.reason,
         )
@@ -172,7 +172,7 @@ def check_labels(constraints: Constraints, y: Outputs | None) -> None:
         check_steps(constraints, chain, classes, codes, lengths)
 
 
-def told(constraints: Constraints) -> Statement:
+def describe_constraints(constraints: Constraints) -> Statement:
     """Return constraints as the object of a sentence."""
     if isinstance(constraints, str):
         return Statement("{constraints=}", constraints=plain(constraints))

@@ -19,21 +19,21 @@ Names: TypeAlias = Callable[[Array], list[str]]
 CONSTANT = "(constant)"
 
 
-def numbered(prefix: str, first: int = 0) -> Names:
+def numbered_names(prefix: str, first: int = 0) -> Names:
     """Names that are numbers: x0, x1 ..."""
-    return partial(_numbered, prefix, first)
+    return partial(_number_names, prefix, first)
 
 
-def _numbered(prefix: str, first: int, places: Array) -> list[str]:
+def _number_names(prefix: str, first: int, places: Array) -> list[str]:
     return [f"{prefix}{first + place}" for place in places.tolist()]
 
 
 def listed_names(names: Sequence[str]) -> Names:
     """Names of a list."""
-    return partial(_listed, names)
+    return partial(_names_at, names)
 
 
-def _listed(names: Sequence[str], places: Array) -> list[str]:
+def _names_at(names: Sequence[str], places: Array) -> list[str]:
     return [str(names[place]) for place in places.tolist()]
 
 
@@ -62,7 +62,7 @@ def input_names(estimator: Any) -> Names:
     if getattr(estimator, "feature_names_in_", None) is not None:
         return listed_names(estimator.feature_names_in_)
     own: Names | None = getattr(estimator, "_input_names", None)
-    return own or numbered("x")
+    return own or numbered_names("x")
 
 
 def mapped_names(estimator: Any, inputs: Sequence[str] | None = None) -> Names:
@@ -72,7 +72,7 @@ def mapped_names(estimator: Any, inputs: Sequence[str] | None = None) -> Names:
     try:
         transformer = stored_transformer(estimator.row_transformer_)
     except ValueError:  # one that no file can hold
-        return numbered("mapped")
+        return numbered_names("mapped")
     if inputs is None:
         inputs = input_names(estimator)(np.arange(transformer.n_features_in_))
     return listed_names(transformer.names([str(one) for one in inputs]))
@@ -81,7 +81,7 @@ def mapped_names(estimator: Any, inputs: Sequence[str] | None = None) -> Names:
 def token_feature_names(features: TokenFeatures) -> Names:
     """Names that are kept; else hashes."""
     if features.hash_bits is not None:
-        return numbered("hash ")
+        return numbered_names("hash ")
     if features.names_ is not None:
         return listed_names(features.names_)
     return lambda places: [f"#{key:016x}" for key in features.keys_[places].tolist()]

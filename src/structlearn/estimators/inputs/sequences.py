@@ -33,11 +33,11 @@ class SequenceReader:
     def rows(self, X: Tables) -> tuple[Rows, Array]:
         """Return the rows of all sequences, end to end, as they are given, and the lengths."""
         rows, shapes = stack_examples(
-            self.numbered(X), ndim=2, noun=self.noun, n_features=self.row_map.n_given
+            self.number_features(X), ndim=2, noun=self.noun, n_features=self.row_map.n_given
         )
         return rows, shapes[:, 0]
 
-    def numbered(self, X: Tables) -> Tables:
+    def number_features(self, X: Tables) -> Tables:
         """Number features that have names as training did; ValueError for the other kind of features."""
         if not is_named(X) and not has_pairs(X):
             if self.features is not None and has_words(X):

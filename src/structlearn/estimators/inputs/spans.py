@@ -59,7 +59,7 @@ def tag_type(tag: str) -> str:
     return mark_of(tag).type
 
 
-def parted(before: str, tag: str) -> bool:
+def is_boundary(before: str, tag: str) -> bool:
     """Whether no span goes on from a tag to the next one."""
     one, other = mark_of(before), mark_of(tag)
     return other.kind in "BSO" or one.kind in "ESO" or one.type != other.type
@@ -74,7 +74,7 @@ def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
     found = []
     before, first = OUTSIDE, 0
     for at, tag in enumerate([*tags, OUTSIDE]):
-        if parted(before, tag):
+        if is_boundary(before, tag):
             if mark_of(before).kind != OUTSIDE:
                 found.append((tag_type(before), first, at))
             first = at
@@ -120,7 +120,7 @@ class SpanReading:
     def labels(self) -> SpanLabels:
         """The kinds of the classes, and which of them are parted."""
         kind = [-1 if tag[:1] == OUTSIDE else self._kinds[tag_type(tag)] for tag in self._tags]
-        between = [[parted(before, tag) for tag in self._tags] for before in self._tags]
+        between = [[is_boundary(before, tag) for tag in self._tags] for before in self._tags]
         return SpanLabels(np.array(kind), np.array(between))
 
 

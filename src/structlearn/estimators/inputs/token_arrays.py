@@ -57,10 +57,10 @@ class TokenArrays:
         """Those of sentences that are in memory."""
         found = cls()
         for i, sentence in enumerate(X if isinstance(X, list | tuple) else ()):
-            found.taken(i, sentence)
+            found.take(i, sentence)
         return found
 
-    def taken(self, i: int, sentence: Any) -> Any:
+    def take(self, i: int, sentence: Any) -> Any:
         """The tokens of sentence i; ValueError for an array that does not go with them."""
         paired = is_pair(sentence)
         if self._paired not in (None, paired):
@@ -73,10 +73,10 @@ class TokenArrays:
         if not is_pair(sentence):
             return sentence
         tokens, array = sentence
-        self._found.append(self._checked(i, len(tokens), array))
+        self._found.append(self._check_array(i, len(tokens), array))
         return tokens
 
-    def _checked(self, i: int, length: int, array: Array) -> Array:
+    def _check_array(self, i: int, length: int, array: Array) -> Array:
         if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "biuf":
             raise ValueError(
                 f"Sentence {i} has an array of {array.dtype} and shape {array.shape} beside its tokens; it "

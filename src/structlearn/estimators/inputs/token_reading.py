@@ -52,7 +52,7 @@ class _Unfit(Exception):
     """What is wrong with a token, without where it is."""
 
 
-def _told(value: Any) -> str:
+def _spell_number(value: Any) -> str:
     """A number that is none of float32, in few characters."""
     try:
         return f"{float(value):g}"
@@ -116,7 +116,7 @@ class TokenReader:
         if isinstance(X, str | bytes | Mapping):
             raise ValueError(f"X must be a list of sentences, not {kind_of(X)}.")
         for i, given in enumerate(X):
-            sentence = self.arrays.taken(i, given)
+            sentence = self.arrays.take(i, given)
             if not _is_sequence(sentence):
                 raise ValueError(f"Sentence {i} must be a list of tokens, not {kind_of(sentence)}.")
             for t, token in enumerate(sentence):
@@ -186,8 +186,8 @@ class TokenReader:
         """A feature with a weight, which must be a number of float32."""
         if not -3.4e38 < value < 3.4e38:  # neither is NaN
             raise _Unfit(
-                f"has {_told(value)} as the value of the feature {quoted(name)}; leave the feature out, or "
-                "give a finite number."
+                f"has {_spell_number(value)} as the value of the feature {quoted(name)}; leave the feature "
+                "out, or give a finite number."
             )
         if value != 1:
             self._weighted.append(len(self._codes))

@@ -52,12 +52,12 @@ class SegmentModel(LinearModel[Segments]):
     @property
     def transitions(self) -> Array:
         """Weights of neighbouring spans and gaps, of shape (n_states, n_states): from, to."""
-        return self.structure.shared_tables(self.rows.shared)["transitions"]
+        return self.structure.shared_tables(self.rows.shared_weights)["transitions"]
 
     @property
     def lengths(self) -> Array:
         """Weights of lengths, of shape (max_length, K)."""
-        return self.structure.shared_tables(self.rows.shared)["lengths"]
+        return self.structure.shared_tables(self.rows.shared_weights)["lengths"]
 
     # ---- answers ---------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class SegmentModel(LinearModel[Segments]):
     def part_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
         """Return scores of all parts of sentences that are not empty, and which of them are not."""
         scoring, filled = self.scoring(X, allowed)
-        shared = self.rows.shared
+        shared = self.rows.shared_weights
 
         def scores() -> Iterator[Array]:
             for i in range(scoring.n_examples):

@@ -56,7 +56,7 @@ class Design:
         """The nearest float64 to each mean, and what that leaves."""
         near = weighted_mean(X, p)
         self.means = near
-        beyond = np.sum([p[rows] @ self._block(rows) for rows in chunks(self.shape[0])], axis=0)
+        beyond = np.sum([p[rows] @ self._block(rows) for rows in row_slices(self.shape[0])], axis=0)
         self.means = near + beyond
         left = (near - self.means) + beyond
         noise = (self.shape[0] + 16) * np.finfo(np.float64).eps * np.abs(beyond)
@@ -89,7 +89,7 @@ class Design:
         """The norms of the columns as they are stored, of shape (d,), to which rounding is proportional."""
         squares = np.zeros(self.shape[1])
         if isinstance(self.X, np.ndarray):
-            for rows in chunks(self.shape[0]):
+            for rows in row_slices(self.shape[0]):
                 squares += self.root[rows] ** 2 @ self._block(rows) ** 2
         else:
             squares += self.X.astype(np.float64).power(2).T @ self.root**2
@@ -99,7 +99,7 @@ class Design:
         """A w."""
         if self.is_sparse:
             return self.root * (self.X @ w - self._left @ w)
-        return self.root * np.concatenate([self._block(rows) @ w for rows in chunks(self.shape[0])])
+        return self.root * np.concatenate([self._block(rows) @ w for rows in row_slices(self.shape[0])])
 
     def residual(self, y: Array, w: Array) -> Array:
         """y - A w, orthogonal to sqrt(p) as y and A are where they are centred."""
@@ -117,7 +117,7 @@ class Design:
         if self.is_sparse:
             return self.X.T @ weighted - self._left * weighted.sum()
         total = np.zeros(self.shape[1])
-        for rows in chunks(self.shape[0]):
+        for rows in row_slices(self.shape[0]):
             total += weighted[rows] @ self._block(rows)
         return total
 
@@ -127,7 +127,7 @@ class Design:
             scaled = sparse.diags_array(self.root) @ self.X
             return (scaled.T @ scaled).toarray() - np.outer(self._left, self._left)
         total = np.zeros((self.shape[1], self.shape[1]))
-        for rows in chunks(self.shape[0]):
+        for rows in row_slices(self.shape[0]):
             block = self.root[rows, None] * self._block(rows)
             total += block.T @ block
         return total
@@ -140,7 +140,7 @@ class Design:
             square = float(self._left @ self._left)
             return (scaled @ scaled.T).toarray() - cross - cross.T + square * np.outer(self.root, self.root)
         total = np.zeros((self.shape[0], self.shape[0]))
-        for columns in chunks(self.shape[1]):
+        for columns in row_slices(self.shape[1]):
             block = self.root[:, None] * self._block(columns=columns)
             total += block @ block.T
         return total
@@ -154,7 +154,7 @@ class Design:
         from scipy import linalg
 
         R = np.zeros((0, self.shape[1] + 1))
-        for rows in chunks(self.shape[0], max(AT_ONCE, 2 * self.shape[1])):
+        for rows in row_slices(self.shape[0], max(AT_ONCE, 2 * self.shape[1])):
             block = np.c_[self.root[rows, None] * self._block(rows), y[rows]]
             R = linalg.qr(np.concatenate([R, block]), mode="r", check_finite=False)[0][: R.shape[1]]
         return R
@@ -203,23 +203,23 @@ def times(X: Rows, w: Array) -> Array:
     """X w in float64, without a float64 copy of all of X."""
     if sparse.issparse(X) or X.dtype == np.float64:
         return X @ w
-    return np.concatenate([_float64(X[rows]) @ w for rows in chunks(X.shape[0])])
+    return np.concatenate([_float64(X[rows]) @ w for rows in row_slices(X.shape[0])])
 
 
 def weighted_mean(X: Array, p: Array) -> Array:
     """sum_i p_i x_i, to the rounding of float64."""
     if X.dtype == np.float64:
         return p @ X
-    return np.sum([p[rows] @ _float64(X[rows]) for rows in chunks(X.shape[0])], axis=0)
+    return np.sum([p[rows] @ _float64(X[rows]) for rows in row_slices(X.shape[0])], axis=0)
 
 
-def centred(y: Array, p: Array) -> tuple[Array, float]:
+def centre(y: Array, p: Array) -> tuple[Array, float]:
     """Y minus its weighted mean, and the mean."""
     design = Design(y[:, None], p, True)
     return design._block()[:, 0], float(design.means[0])
 
 
-def chunks(n: int, size: int = AT_ONCE) -> Iterator[slice]:
+def row_slices(n: int, size: int = AT_ONCE) -> Iterator[slice]:
     return (slice(a, min(a + size, n)) for a in range(0, n, size))
 
 
@@ -230,7 +230,7 @@ def _float64(block: Array) -> Array:
 def quadratic_forms(X: Rows, means: Array, matrix: Array) -> Array:
     """(x - means)^T M (x - means) of each row x, with a positive semidefinite M: what is below zero is 0."""
     found = np.empty(X.shape[0])
-    for rows in chunks(X.shape[0]):
+    for rows in row_slices(X.shape[0]):
         block = X[rows]
         block = (block if isinstance(block, np.ndarray) else block.toarray()) - means
         found[rows] = np.maximum(np.einsum("ij,ij->i", block @ matrix, block), 0.0)

@@ -16,13 +16,13 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import ParameterError
 from structlearn.core.threads import blas_threads
-from structlearn.estimators.advice.columns import advised
+from structlearn.estimators.advice.columns import add_scaling_advice
 from structlearn.estimators.choices import check_number, check_run, one_of
 from structlearn.estimators.files.attributes import StoredForm, check_shape, count, number, numbers
-from structlearn.estimators.inputs.checking import check_weights
+from structlearn.estimators.inputs.checking import check_sample_weight
 from structlearn.estimators.inputs.groups import group_ids
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.regression.design import CentredData, Design, centred, quadratic_forms, times
+from structlearn.estimators.regression.design import CentredData, Design, centre, quadratic_forms, times
 from structlearn.estimators.scikit import (
     BaseEstimator,
     RegressorMixin,
@@ -165,7 +165,9 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
                 rows = rows.copy()
                 rows.sum_duplicates()
             rows = self.fit_rows(rows, Memory())
-            data = self._data(rows, targets.astype(np.float64), check_weights(sample_weight, rows.shape[0]))
+            data = self._data(
+                rows, targets.astype(np.float64), check_sample_weight(sample_weight, rows.shape[0])
+            )
             if self.posterior is not None:
                 self._fit_posterior(data)
             elif solver == "direct":
@@ -187,7 +189,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         total = float(n) if weight is None else float(weight.sum())
         A, mean = Design(X, p, self.fit_intercept), 0.0
         if self.fit_intercept:
-            y, mean = centred(y, p)
+            y, mean = centre(y, p)
         return CentredData(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
 
     def _fit_posterior(self, data: CentredData) -> None:
@@ -221,14 +223,14 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return ridge(data.A, data.y, regularization, max_iterations=most, seed=seed)
 
     def _certify_direct(self, data: CentredData, found: Ridge, regularization: float, begin: float) -> None:
-        from structlearn.estimators.regression.ridge import certified
+        from structlearn.estimators.regression.ridge import ridge_certificate
 
         seconds, stopping = time.perf_counter() - begin, self._stopping()
         passes, bounds = max(found.iterations, 1), found.bounds
         row = Row(0, float(passes), passes, seconds, bounds.primal, bounds.dual, bounds.gap)
-        certificate = certified(found, row, stopping.tolerance(data.at_zero), self.max_passes)
+        certificate = ridge_certificate(found, row, stopping.tolerance(data.at_zero), self.max_passes)
         if not certificate.converged:
-            certificate = advised(certificate, data.A.X, self, constant=False)
+            certificate = add_scaling_advice(certificate, data.A.X, self, constant=False)
         self.weights_, self.history_, self.certificate_ = found.w, History([row]), certificate
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
@@ -254,7 +256,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         self.weights_, self.history_ = solution.w, solution.history
         certificate = self.certificate_ = solution.certificate
         if not certificate.converged:
-            certificate = self.certificate_ = advised(certificate, data.A.X, self, constant=False)
+            certificate = self.certificate_ = add_scaling_advice(certificate, data.A.X, self, constant=False)
         if self.penalty == "l2":
             with blas_threads(1):
                 used = self._ridge(data, self.regularization).trace
@@ -350,7 +352,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         """<w, x> + b; with `return_std` also the standard deviations of `predictive_distribution`."""
         if return_std:
             return self._mean_and_std(X)
-        return times(self._checked(X), self.weights_) + self.intercept_
+        return times(self._rows_to_predict(X), self.weights_) + self.intercept_
 
     def predictive_distribution(self, X: Table) -> GaussianPrediction:
         """The normal distribution of y given each x, with `mean`, `std`, `interval(level)` and `logpdf(y)`.
@@ -385,7 +387,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
 
         save(self, path)
 
-    def _checked(self, X: Table) -> Rows:
+    def _rows_to_predict(self, X: Table) -> Rows:
         check_is_fitted(self, "weights_")
         return self.row_map.apply(self._checked_rows(X, order=None))
 
@@ -394,7 +396,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
             raise AttributeError(f"{name} needs a posterior: fit with posterior='gaussian'.")
 
     def _mean_and_std(self, X: Table) -> tuple[Array, Array]:
-        rows = self._checked(X)
+        rows = self._rows_to_predict(X)
         mean = times(rows, self.weights_) + self.intercept_
         if not hasattr(self, "posterior_covariance_"):
             return mean, np.full(rows.shape[0], np.sqrt(self.noise_variance_))

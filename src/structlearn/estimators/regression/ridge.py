@@ -123,7 +123,7 @@ def _scales(A: Design, regularization: float) -> Array:
     return np.where(scales > 0, scales, 1.0)
 
 
-def certified(found: Ridge, row: Row, tolerance: Tolerance, max_passes: float) -> Certificate:
+def ridge_certificate(found: Ridge, row: Row, tolerance: Tolerance, max_passes: float) -> Certificate:
     """The certificate of a solution, whose history is one row."""
     return Certificate(
         *(row.primal, row.dual, row.gap, row.passes, row.oracle_calls, row.seconds),

@@ -104,7 +104,7 @@ class RowMapEntry:
 ROW_MAPS: Registry[RowMapEntry] = Registry("stored row_transformer")
 
 
-def kept(learned_by: str | type, what: str) -> Callable[[Kind], Kind]:
+def register_row_map(learned_by: str | type, what: str) -> Callable[[Kind], Kind]:
     """Register a class of maps, which files may hold from then on."""
 
     def register(kind: Kind) -> Kind:
@@ -114,7 +114,7 @@ def kept(learned_by: str | type, what: str) -> Callable[[Kind], Kind]:
     return register
 
 
-def entry_of(transformer: object) -> RowMapEntry | None:
+def row_map_entry(transformer: object) -> RowMapEntry | None:
     """The entry of a transformer, which is known by its class: one of the same name or below has none."""
     entry = ROW_MAPS.get(type(transformer).__name__)
     return entry if entry is not None and located(entry.learned_by) is type(transformer) else None

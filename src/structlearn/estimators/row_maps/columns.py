@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from structlearn.estimators.row_maps.base import Origin, RowMap, as_numbers, kept, not_kept
+from structlearn.estimators.row_maps.base import Origin, RowMap, as_numbers, not_kept, register_row_map
 from structlearn.estimators.row_maps.stored import StoredTransformer, stored_transformer
 from structlearn.estimators.scikit import Rows
 
 
-@kept("sklearn.compose:ColumnTransformer", "other transformers, each for some columns of a table")
+@register_row_map("sklearn.compose:ColumnTransformer", "other transformers, each for some columns of a table")
 @dataclass(frozen=True, eq=False)
 class Columns(RowMap):
     """The results of several transformers, each applied to columns of its own.

@@ -14,7 +14,7 @@ from structlearn.core.contract import Array
 from structlearn.core.registry import either, located
 from structlearn.estimators.files.values import from_json, to_json
 from structlearn.estimators.inputs.frames import frame_array, is_frame
-from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, entry_of, not_kept
+from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, not_kept, row_map_entry
 from structlearn.estimators.scikit import Rows
 from structlearn.storage.schema import check_form, count
 
@@ -118,13 +118,13 @@ def _maps(fitted: Any) -> Iterator[RowMap]:
                 yield from _maps(step)
     elif type(fitted) is located("sklearn.frozen:FrozenEstimator"):
         yield from _maps(fitted.estimator)
-    elif (entry := entry_of(fitted)) is not None:
+    elif (entry := row_map_entry(fitted)) is not None:
         yield entry.kind.of(fitted)
     else:
         raise not_kept(type(fitted).__name__, f"{either(ROW_MAPS)}, or a pipeline of these")
 
 
-def written(
+def write_steps(
     transformer: StoredTransformer, prefix: str = ""
 ) -> tuple[list[dict[str, object]], dict[str, Array]]:
     """The steps as the header has them (see `STEP`), and all arrays by name."""
@@ -143,7 +143,7 @@ def written(
                 step["sparse"][name] = list(value.shape)
                 arrays |= {f"{where}:{part}": getattr(value, part) for part in _PARTS}
             elif _are_transformers(value):
-                inside = [written(inner, f"{where}:{i}:") for i, inner in enumerate(value)]
+                inside = [write_steps(inner, f"{where}:{i}:") for i, inner in enumerate(value)]
                 step.setdefault("maps", {})[name] = [inner for inner, _ in inside]
                 arrays |= {key: array for _, own in inside for key, array in own.items()}
             else:
@@ -160,7 +160,7 @@ def _are_transformers(value: object) -> bool:
 
 
 def read(steps: Sequence[Mapping[str, Any]], load: Callable[[str], Array], names: Iterable[str]) -> Any:
-    """The inverse of `written`, checked: `names` are those of the arrays, and `load` reads one.
+    """The inverse of `write_steps`, checked: `names` are those of the arrays, and `load` reads one.
 
     ValueError for what it never gives.
     """
@@ -199,10 +199,10 @@ class _Reader(NamedTuple):
             made = (self.transformer(one, f"{prefix}{name}:{i}:", depth + 1) for i, one in places)
             values[name] = tuple(made)
         arrays = [one.name for one in fields(kind) if f"{prefix}{one.name}" in self.names]
-        return _made(kind, values | {name: self.fetch(f"{prefix}{name}") for name in arrays})
+        return _make_map(kind, values | {name: self.fetch(f"{prefix}{name}") for name in arrays})
 
 
-def _made(kind: type[RowMap], values: Values) -> RowMap:
+def _make_map(kind: type[RowMap], values: Values) -> RowMap:
     hints = get_type_hints(kind)
     if values.keys() != {one.name for one in fields(kind)}:
         raise ValueError(f"a row map must be of {', '.join(one.name for one in fields(kind))}")

@@ -12,7 +12,14 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.estimators.inputs.frames import is_missing
-from structlearn.estimators.row_maps.base import FeatureByFeature, Origin, RowMap, as_numbers, kept, not_kept
+from structlearn.estimators.row_maps.base import (
+    FeatureByFeature,
+    Origin,
+    RowMap,
+    as_numbers,
+    not_kept,
+    register_row_map,
+)
 from structlearn.estimators.scikit import Rows
 
 #: A value of a column; None is a missing one.
@@ -22,7 +29,9 @@ RARE = "(rare)"
 _MISSING = " is missing"
 
 
-@kept("sklearn.preprocessing:OneHotEncoder", "a column of zeros and ones for each level of a column")
+@register_row_map(
+    "sklearn.preprocessing:OneHotEncoder", "a column of zeros and ones for each level of a column"
+)
 @dataclass(frozen=True, eq=False)
 class Levels(RowMap):
     """For each column, a one at the output of its level.
@@ -140,7 +149,9 @@ def _column(
     return known, [place[level] for level in known], width, unknown
 
 
-@kept("sklearn.impute:SimpleImputer", "a value for what is missing, and where asked for whether it was")
+@register_row_map(
+    "sklearn.impute:SimpleImputer", "a value for what is missing, and where asked for whether it was"
+)
 @dataclass(frozen=True, eq=False)
 class Imputed(RowMap):
     """Missing values filled in, then zeros and ones that say where some columns missed theirs.
@@ -195,7 +206,9 @@ class Imputed(RowMap):
         return np.hstack([filled, missing[:, self.indicators].astype(filled.dtype)])
 
 
-@kept("sklearn.preprocessing:FunctionTransformer", "columns as they are, where it has no function")
+@register_row_map(
+    "sklearn.preprocessing:FunctionTransformer", "columns as they are, where it has no function"
+)
 @dataclass(frozen=True, eq=False)
 class Unchanged(FeatureByFeature):
     """x."""

@@ -17,19 +17,19 @@ _FORMER, _LAYOUT = "_former", "_layout"
 def fresh_fit(estimator: Any) -> Iterator[None]:
     """Set aside what an earlier fit has set, for `former_of`; put it back whole if the next one fails."""
     state = vars(estimator)
-    former = _taken(estimator)
+    former = _take_off_fit(estimator)
     state[_FORMER] = dict(former)
     try:
         yield
     except BaseException:
-        _taken(estimator)
+        _take_off_fit(estimator)
         state.update(former)
         raise
     finally:
         state.pop(_FORMER, None)
 
 
-def _taken(estimator: Any) -> dict[str, Any]:
+def _take_off_fit(estimator: Any) -> dict[str, Any]:
     """Take off what a fit sets: what ends in "_", and what the class declares as no parameter."""
     state, declared = vars(estimator), {one.name: one.init for one in fields(estimator)}
     names = [name for name in state if not declared.get(name, not _is_fitted(name))]
@@ -50,7 +50,7 @@ def forget_solution(estimator: Any) -> None:
     vars(estimator).get(_FORMER, {}).pop("_solution", None)
 
 
-def forget(estimator: Any, *names: str) -> None:
+def forget_attributes(estimator: Any, *names: str) -> None:
     """Take off attributes that are not true of a model any more."""
     for name in names:
         vars(estimator).pop(name, None)

@@ -67,7 +67,7 @@ def explanations(
         b = a + length
         path = np.array([place[label] for label in labels.tolist()], dtype=np.int64)
         sequence = _Sequence(model, mapped[a:b], given[a:b], path, names)
-        yield sequence.explained(next(scores)) if length else []
+        yield sequence.explain(next(scores)) if length else []
         a = b
 
 
@@ -80,7 +80,7 @@ class _Sequence(NamedTuple):
     path: Array
     names: Names
 
-    def explained(self, theta: Array) -> list[Explanation]:
+    def explain(self, theta: Array) -> list[Explanation]:
         """An explanation for each token, from the scores of all parts."""
         labels = self.model.classes.tolist()
         found = []
@@ -130,7 +130,7 @@ class _Sequence(NamedTuple):
         if chosen is None:
             return
         columns, values = _entries(self.given[:, chosen], t)
-        weights = self.model.conditioned[columns]
+        weights = self.model.transition_feature_weights[columns]
         amounts = values * (weights[:, *step] - weights[:, *other])
         for name, amount in zip(self.names(chosen[columns]), amounts.tolist()):
             yield Contribution(Transition(before, after, 0.0, name).name, amount)

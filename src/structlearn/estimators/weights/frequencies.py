@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.estimators.inputs.allowed import placed
+from structlearn.estimators.inputs.allowed import local_places
 from structlearn.scoring import JointScoring, RowScoring, Scoring
 from structlearn.structures import Cube, LabelGraph
 from structlearn.structures.cut.cut import Cuts
@@ -69,5 +69,5 @@ def tie_scores(scoring: Scoring, structure: object, frequencies: Array | None) -
         return None
     switches = isinstance(structure, Cube | LabelGraph | Cuts)
     sizes, found = np.diff(rows.first), np.zeros(scoring.start[-1])
-    found[placed((int(sizes.sum()), rows.n_labels), scoring, sizes)] = frequencies - 0.5 * switches
+    found[local_places((int(sizes.sum()), rows.n_labels), scoring, sizes)] = frequencies - 0.5 * switches
     return found

@@ -13,7 +13,7 @@ from structlearn.estimators.binary import BinaryClassifier
 from structlearn.estimators.chain import ChainClassifier
 from structlearn.estimators.cut import CutSegmenter
 from structlearn.estimators.graph import GraphClassifier
-from structlearn.estimators.inputs.feature_names import CONSTANT, Names, numbered, own_names
+from structlearn.estimators.inputs.feature_names import CONSTANT, Names, numbered_names, own_names
 from structlearn.estimators.multilabel import MultiLabelClassifier
 from structlearn.estimators.rows import FlatEstimator
 from structlearn.estimators.segments import SegmentClassifier
@@ -162,11 +162,11 @@ def _of_segments(estimator: SegmentClassifier, k: int, words: WeightNames) -> It
     lengths = [
         f"{label} of length {m + 1}" for m in range(estimator.structure_.max_length) for label in labels
     ]
-    yield from _listed(TRANSITIONS, estimator.transition_coef_, k, steps)
-    yield from _listed("lengths", estimator.length_coef_, k, lengths)
+    yield from _group_of_table(TRANSITIONS, estimator.transition_coef_, k, steps)
+    yield from _group_of_table("lengths", estimator.length_coef_, k, lengths)
 
 
-def _listed(kind: str, table: Array, k: int, names: list[str]) -> Iterator[WeightGroup]:
+def _group_of_table(kind: str, table: Array, k: int, names: list[str]) -> Iterator[WeightGroup]:
     """A group of all entries of a table, whose names are in a list."""
     return _groups(kind, [None], table.reshape(1, -1), k, lambda places: [names[j] for j in places.tolist()])
 
@@ -189,12 +189,12 @@ def _of_graphs(estimator: GraphClassifier, k: int, words: WeightNames) -> Iterat
 def _of_cuts(estimator: CutSegmenter, k: int, words: WeightNames) -> Iterator[WeightGroup]:
     nodes, constant = estimator.coef_[None], np.array([estimator.intercept_])
     yield from _groups(LABEL, words.labels[1:], nodes, k, words.features, constant)
-    yield from _groups("edges", [None], estimator.edge_coef_[None], k, numbered("edge feature "))
+    yield from _groups("edges", [None], estimator.edge_coef_[None], k, numbered_names("edge feature "))
 
 
 @weight_groups.register
 def _of_trees(estimator: TreeParser, k: int, words: WeightNames) -> Iterator[WeightGroup]:
-    hashed = numbered("hash ")
+    hashed = numbered_names("hash ")
     yield from _groups("arcs", [None], estimator.weights_[None], k, hashed)
     if estimator.labels_ is not None:
         yield from _groups(LABEL, estimator.labels_.tolist(), estimator.label_weights_.T, k, hashed)

@@ -80,5 +80,5 @@ def last_winner(results: Results, lam: str, gap: float) -> tuple[int, Winner | N
 
 def without_winner(results: Results, n: int, lam: str, gap: float) -> str:
     """Why there is no winner: "none" came there, or some solver was "not run"."""
-    said = [results.said(Cell(solver, n, lam), gap, str) for solver in results.solvers]
+    said = [results.seconds_text(Cell(solver, n, lam), gap, str) for solver in results.solvers]
     return NOT_RUN if NOT_RUN in said else "none"

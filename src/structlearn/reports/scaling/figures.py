@@ -167,12 +167,12 @@ def _draw_place(axes: Axes, results: Results, place: tuple[int, int], gap: float
     if best is None:
         text = without_winner(results, cell.n, cell.lam, gap)
     else:
-        text = f"{_wrapped(best.solver)}\n{brief(best.cpu_seconds, 2)} s"
+        text = f"{_wrap_name(best.solver)}\n{brief(best.cpu_seconds, 2)} s"
     ink = "white" if best is not None and _is_dark(colour) else "black"
     axes.text(*place, text, ha="center", va="center", fontsize=6.6, color=ink, parse_math=False)
 
 
-def _wrapped(name: str) -> str:
+def _wrap_name(name: str) -> str:
     """Return a name in at most two lines."""
     first, dash, rest = name.partition("-")
     return f"{first}{dash}\n{rest}" if len(name) > 13 and rest else name

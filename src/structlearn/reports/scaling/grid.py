@@ -67,7 +67,7 @@ def chosen_solvers(names: Sequence[str] | None) -> dict[str, Named]:
     return {name: known[name] for name in whole}
 
 
-def sizes(total: int, largest: int | None = None) -> list[int]:
+def sample_sizes(total: int, largest: int | None = None) -> list[int]:
     """Numbers of examples: 100, 300, 1000, 3000, ..., and all; or as many as `largest`."""
     most = total if largest is None else min(total, largest)
     digits = len(str(most))

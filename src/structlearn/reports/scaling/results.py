@@ -148,7 +148,7 @@ class Results:
             return one.status
         return NOT_RUN if self.targets(cell) else SKIPPED
 
-    def said(self, cell: Cell, gap: float, show: Callable[[float], str]) -> str:
+    def seconds_text(self, cell: Cell, gap: float, show: Callable[[float], str]) -> str:
         """Seconds to a gap: "1.2", "> 12" where it was not reached in 12, or why there are none."""
         seconds, beyond = self.seconds(cell, gap), self.beyond(cell, gap)
         if seconds is not None:

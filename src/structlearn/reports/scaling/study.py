@@ -16,7 +16,7 @@ from sklearn.base import clone
 import structlearn
 from structlearn.reports.comparison import GAPS
 from structlearn.reports.runs import Trainable
-from structlearn.reports.scaling.grid import Cell, Named, cells, sizes
+from structlearn.reports.scaling.grid import Cell, Named, cells, sample_sizes
 from structlearn.reports.scaling.measure import CellJob, Measured
 from structlearn.reports.scaling.processes import Answer, measured_apart
 from structlearn.reports.scaling.results import FAILED, CellResult, Results
@@ -114,7 +114,7 @@ def run_study(
 
 def spent_seconds(folder: Path) -> float:
     """Seconds of processes that the cells kept in a folder took."""
-    return sum(one.seconds for one in _kept(folder))
+    return sum(one.seconds for one in _read_cells(folder))
 
 
 def read_results(folder: Path) -> Results:
@@ -123,12 +123,12 @@ def read_results(folder: Path) -> Results:
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))["settings"]
         names = ("problem", "what", "solvers", "sizes", "gaps")
-        return Results(**{name: settings[name] for name in names}, found=_kept(folder))
+        return Results(**{name: settings[name] for name in names}, found=_read_cells(folder))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path} is not the file of a scaling study ({error}).") from None
 
 
-def _kept(folder: Path) -> list[CellResult]:
+def _read_cells(folder: Path) -> list[CellResult]:
     found = []
     for path in sorted((folder / CELLS).glob("*.json")):
         try:
@@ -143,16 +143,16 @@ class _Study:
 
     def __init__(self, problem: StudyProblem, plan: StudyPlan, folder: Path) -> None:
         self._problem, self._plan, self._folder = problem, plan, folder
-        self._sizes = sizes(problem.total, plan.largest)
+        self._sizes = sample_sizes(problem.total, plan.largest)
         self._examples = problem.first(self._sizes[-1])
-        self._settings = self._described()
-        self._limits = self._begun()
+        self._settings = self._describe()
+        self._limits = self._stored_limits()
         make_folder(folder / CELLS)
         self._write()
         names, gaps = list(plan.solvers), sorted(plan.gaps, reverse=True)
-        self.results = Results(problem.name, problem.what, names, self._sizes, gaps, _kept(folder))
+        self.results = Results(problem.name, problem.what, names, self._sizes, gaps, _read_cells(folder))
 
-    def _described(self) -> dict[str, object]:
+    def _describe(self) -> dict[str, object]:
         """All that results depend on."""
         plan, problem = self._plan, self._problem
         return {
@@ -166,7 +166,7 @@ class _Study:
             "solvers": {name: [solver, dict(options)] for name, (solver, options) in plan.solvers.items()},
         }
 
-    def _begun(self) -> dict[str, float]:
+    def _stored_limits(self) -> dict[str, float]:
         """Return the limits of the study that the folder holds, if it is this one; none if it holds none."""
         path = self._folder / FILE
         if not path.exists():

@@ -76,14 +76,14 @@ class Clusters(OneColumn):
                 "a file of its language, written as the text is."
             )
 
-    def stored(self) -> Stored:
+    def to_stored(self) -> Stored:
         """As a model file has it."""
         notes = {"kind": _KIND, "name": self.name, "word": self.word}
         return Stored(notes, {"words": list(self.paths), "paths": list(self.paths.values())}, {})
 
     @classmethod
     def from_stored(cls, stored: Stored) -> Clusters:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         words, paths = stored.texts["words"], stored.texts["paths"]
         if len(words) != len(paths):
@@ -96,7 +96,7 @@ def read_clusters(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters
 
     Of a file of many words the first are kept, and those of the text.
     """
-    wanted = _written(tokens.column(word).strings)
+    wanted = _with_lower_case(tokens.column(word).strings)
     found: dict[str, str] = {}
     with closing(open_text(path)) as lines:
         for number, line in lines:
@@ -119,13 +119,13 @@ def read_clusters(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters
 
 def cluster_vectors(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters:
     """Clusters of a file of vectors in fastText's text format (or .gz), of the first words and the text's."""
-    vectors = read_vectors(path, _written(tokens.column(word).strings), most=MOST_WORDS)
+    vectors = read_vectors(path, _with_lower_case(tokens.column(word).strings), most=MOST_WORDS)
     clusters = Clusters("vector", word, dict(zip(vectors.words, bit_paths(vectors.matrix))))
     clusters.check_cover(tokens, path)
     return clusters
 
 
-def _written(words: Iterable[str]) -> Collection[str]:
+def _with_lower_case(words: Iterable[str]) -> Collection[str]:
     """Words and their lower case."""
     return {written for word in words for written in (word, word.lower())}
 

@@ -41,7 +41,7 @@ class Derived(Protocol):
     def add(self, tokens: Tokens) -> Tokens:
         """Return a text with the columns."""
 
-    def stored(self) -> Stored:
+    def to_stored(self) -> Stored:
         """As a model file has it."""
 
 

@@ -20,7 +20,7 @@ from structlearn.core.sentences import ParameterError
 from structlearn.data import Tokens
 from structlearn.tagging.features.keys import KeyTable, add_atom
 from structlearn.tagging.features.templates import Templates, parse_templates
-from structlearn.tagging.features.views import text_hash, viewed
+from structlearn.tagging.features.views import text_hash, view_codes
 
 _MOST_BITS = 30
 
@@ -136,7 +136,7 @@ class TextFeatures:
             for atom in template.atoms:
                 kind = atom.column, atom.view
                 if kind not in values:
-                    values[kind] = viewed(atom.view, columns[atom.column], first)
+                    values[kind] = view_codes(atom.view, columns[atom.column], first)
                 codes, hashed = values[kind]
                 add_atom(hashed, codes, first, atom.offset, keys)
             yield keys

@@ -14,7 +14,7 @@ MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 @leaf
-def _mixed(x: np.uint64) -> np.uint64:
+def _mix(x: np.uint64) -> np.uint64:
     """Return a mixing of 64 bits (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(SHIFTS[0]))) * np.uint64(MULTIPLIERS[0])
     x = (x ^ (x >> np.uint64(SHIFTS[1]))) * np.uint64(MULTIPLIERS[1])
@@ -38,7 +38,7 @@ def add_atom(values: Array, codes: Array, first: Array, offset: int, keys: Array
                 value = np.uint64(OUTSIDE) * np.uint64(2 * (at - b) + 1)
             else:
                 value = values[codes[at]]
-            keys[t] = _mixed(keys[t] + value) if keys[t] != 0 and value != 0 else np.uint64(0)
+            keys[t] = _mix(keys[t] + value) if keys[t] != 0 and value != 0 else np.uint64(0)
 
 
 @kernel

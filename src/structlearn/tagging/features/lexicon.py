@@ -66,14 +66,14 @@ class PhraseList(OneColumn):
         """(first, last + 1) of phrases from left to right, the longest at each place; they do not overlap."""
         return longest_matches(words, self._lengths, self.phrases.__contains__)
 
-    def stored(self) -> Stored:
+    def to_stored(self) -> Stored:
         """As a model file has it."""
         notes = {"kind": _KIND, "name": self.name, "word": self.word}
         return Stored(notes, {"phrases": [" ".join(phrase) for phrase in self.phrases]}, {})
 
     @classmethod
     def from_stored(cls, stored: Stored) -> PhraseList:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         return cls.of(stored.notes["name"], stored.texts["phrases"], stored.notes["word"])
 

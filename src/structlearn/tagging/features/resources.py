@@ -171,7 +171,7 @@ class DerivedColumns:
         """Sentences to either side that count."""
         return max((part.reach for part in self.parts if isinstance(part, Context)), default=0)
 
-    def stacked(self, rows: Rows, tokens: Tokens, *, training: bool = False) -> Stacked:
+    def stack(self, rows: Rows, tokens: Tokens, *, training: bool = False) -> Stacked:
         """Rows of tokens' features and, where whole segments have any, what makes those."""
         whole = [part for part in self.parts if isinstance(part, WholeSegments)]
         if not whole:
@@ -181,7 +181,7 @@ class DerivedColumns:
             rows, tokens.lengths, partial(whole[0].rows, tokens, lexicons, training=training)
         )
 
-    def completed(self, templates: Sequence[Template]) -> tuple[Template, ...]:
+    def complete_templates(self, templates: Sequence[Template]) -> tuple[Template, ...]:
         """Templates, and default ones of columns that none of them looks at."""
         named = {atom.column for template in templates for atom in template.atoms}
         own = [part.default_templates for part in self.parts if named.isdisjoint(part.columns)]
@@ -201,7 +201,7 @@ class DerivedColumns:
     def notes(self) -> dict[str, object]:
         """Return what the notes of a model file say."""
         told = [
-            {**part.stored().notes, "columns": " ".join(part.columns), "needs": " ".join(part.needs)}
+            {**part.to_stored().notes, "columns": " ".join(part.columns), "needs": " ".join(part.needs)}
             for part in self.parts
         ]
         return {DERIVED: told} if told else {}
@@ -211,7 +211,7 @@ class DerivedColumns:
         return {
             f"{DERIVED}{i}:{name}": lines
             for i, part in enumerate(self.parts)
-            for name, lines in part.stored().texts.items()
+            for name, lines in part.to_stored().texts.items()
         }
 
     def arrays(self) -> dict[str, Array]:
@@ -219,7 +219,7 @@ class DerivedColumns:
         return {
             f"{DERIVED}{i}:{name}": array
             for i, part in enumerate(self.parts)
-            for name, array in part.stored().arrays.items()
+            for name, array in part.to_stored().arrays.items()
         }
 
     @classmethod

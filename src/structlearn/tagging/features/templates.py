@@ -98,7 +98,7 @@ def parse_templates(templates: Templates) -> tuple[Template, ...]:
         if isinstance(one, Template):
             found[one] = None
         else:
-            found.update(dict.fromkeys(made for text in one.split() for made in _expanded(text)))
+            found.update(dict.fromkeys(made for text in one.split() for made in _expand(text)))
     if not found:
         raise ValueError("There are no templates; give at least one, such as 'word[-1..1]'.")
     return tuple(found)
@@ -125,7 +125,7 @@ def default_context(task: str = "tag") -> int:
     return _NAME_CONTEXT if task == NAMES else 0
 
 
-def _expanded(text: str) -> Iterator[Template]:
+def _expand(text: str) -> Iterator[Template]:
     """All templates that one piece of notation stands for."""
     return map(Template, product(*(_atoms(atom, text) for atom in text.split("&"))))
 

@@ -91,7 +91,7 @@ class UsualLabels:
             table, codes = self._learnt(keys, y, block)
             self.tables.append(table)
             cells.append(codes)
-        return self._added(tokens, cells)
+        return self._add_columns(tokens, cells)
 
     def add(self, tokens: Tokens) -> Tokens:
         """Return a text with the columns."""
@@ -102,9 +102,9 @@ class UsualLabels:
             if keys.size and keys[0] == 0:  # tokens without a value are alike, as they were in training
                 places[own == 0] = 0
             cells.append(np.append(codes, new)[places].astype(np.int32))  # the place -1 is that of new ones
-        return self._added(tokens, cells)
+        return self._add_columns(tokens, cells)
 
-    def _added(self, tokens: Tokens, cells: Sequence[Array]) -> Tokens:
+    def _add_columns(self, tokens: Tokens, cells: Sequence[Array]) -> Tokens:
         strings = self._strings
         return with_columns(tokens, {name: Column(c, strings) for name, c in zip(self.columns, cells)})
 
@@ -130,7 +130,7 @@ class UsualLabels:
             codes.append(_cells(some, len(self.labels) * _KINDS))
         return np.concatenate(codes) if codes else np.empty(0, dtype=np.int32)
 
-    def stored(self) -> Stored:
+    def to_stored(self) -> Stored:
         """As a model file has it."""
         arrays: dict[str, Array] = {}
         for j, (keys, codes) in enumerate(self.tables):
@@ -140,7 +140,7 @@ class UsualLabels:
 
     @classmethod
     def from_stored(cls, stored: Stored) -> UsualLabels:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         self = cls.of(stored.notes["templates"])
         self.labels = stored.texts["labels"]

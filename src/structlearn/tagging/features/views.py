@@ -42,12 +42,18 @@ def _kind(character: str) -> str:
     return "d" if character.isdigit() else character
 
 
-def norm(text: str) -> str:
+def normal_form(text: str) -> str:
     """Lower case, every digit a 0."""
     return "".join("0" if character.isdigit() else character for character in text.lower())
 
 
-_VIEWS: dict[str, View] = {"same": str, "lower": str.lower, "norm": norm, "shape": shape, "pattern": pattern}
+_VIEWS: dict[str, View] = {
+    "same": str,
+    "lower": str.lower,
+    "norm": normal_form,
+    "shape": shape,
+    "pattern": pattern,
+}
 NAMES = f"{', '.join([*_VIEWS, *SENTENCE_VIEWS][1:])}, prefixN and suffixN"
 
 
@@ -81,7 +87,7 @@ def hashes(view: View, strings: Iterable[str]) -> Array:
     return np.array([0 if text is None else text_hash(text) for text in seen], dtype=np.uint64)
 
 
-def viewed(name: str, column: Column, first: Array) -> tuple[Array, Array]:
+def view_codes(name: str, column: Column, first: Array) -> tuple[Array, Array]:
     """Return a column as codes of the tokens and hashes of what the view of this name makes of each code.
 
     Sentence i is the tokens first[i]:first[i + 1].
