@@ -202,11 +202,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         if gold_links is not None and statistics is None:
             other = other_text(pairs, text)
         counted = [] if other.is_much else pairs
-        self.statistics_ = statistics or self._statistics(chain(counted, other.pairs), before)
+        self.statistics_ = statistics or self.train_statistics(chain(counted, other.pairs), before)
         limit.warn("were left out")
         self.mapped_: MappedVectors | None = None
         self.vectors_ = None if vectors is None else self._vectors_of_known_words(vectors)
-        self._take_rule()
+        self.use_rule()
         if gold_links is None and not self.pseudo_gold:
             return self
         features = self.features(pairs)
@@ -268,7 +268,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
                 "give a dictionary."
             ) from None
 
-    def _take_rule(self) -> None:
+    def use_rule(self) -> None:
         """Set the weights of the unsupervised aligner: mean > threshold, 1/2 unless a side is far longer."""
         self.feature_names_ = link_feature_names(vectors=self.vectors_ is not None)
         self.weights_ = np.zeros(len(self.feature_names_))

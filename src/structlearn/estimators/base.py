@@ -116,7 +116,7 @@ class StructuredEstimator(Watchable, BaseEstimator, Generic[S]):
     #: How a model file holds it.
     _stored: ClassVar[StoredForm] = StoredForm({"n_features_in_": count})
     #: The kind of outputs, which decides what losses there are.
-    _outputs: ClassVar[str] = STRUCTURES
+    output_kind: ClassVar[str] = STRUCTURES
     #: The kind of packed data that holds such examples, where a cluster can train on them.
     packed_as: ClassVar[str] = ""
     #: What solver="auto" stands for.

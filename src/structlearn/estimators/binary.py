@@ -82,7 +82,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count}, ("Cube",), n_labels=lambda classes: 1
     )
-    _outputs: ClassVar[str] = BINARY
+    output_kind: ClassVar[str] = BINARY
     of_cost: ClassVar[tuple[str, ...]] = ("margin",)
 
     def fit(self, X: Table, y: Outputs, sample_weight: ArrayLike | None = None) -> BinaryClassifier:
@@ -97,7 +97,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
                     f"{len(self.classes_)} classes; use MulticlassClassifier."
                 )
             structure = Cube(1)
-            scoring = self._training_scoring(rows, structure, memory)
+            scoring = self._training_row_scoring(rows, structure, memory)
             gold = structure.encode_many(codes[:, None], scoring.shapes)
             cost = self.margin * (1.0 - 2.0 * codes)
             active, weight = canonical_examples(rows, codes, weight)

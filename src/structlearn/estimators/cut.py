@@ -25,7 +25,6 @@ from structlearn.estimators.inputs.checking import (
 from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
-    graph_scoring,
     read_examples,
     squared_contrasts,
 )
@@ -128,7 +127,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
             self.n_features_in_ = examples.nodes.shape[1]
             self.contrast_ = self._mean_contrast(examples)
             structure, memory = Cuts(examples.graphs), Memory(self.memory)
-            scoring = self._training_scoring(examples, structure, memory)
+            scoring = self._training_graph_scoring(examples, structure, memory)
             ends = np.cumsum(examples.n_nodes)[:-1]
             gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
             options = class_costs(
@@ -159,8 +158,12 @@ class CutSegmenter(GraphEstimator[Cuts]):
             return 0.0
         return float(squared_contrasts(examples).mean())
 
-    def _edge_rows(self, examples: Examples) -> Array:
-        """Features of all edges: those given, or the constant and the contrast, over an edge's length."""
+    def _edge_rows(self, examples: Examples, nodes: Rows, memory: Memory) -> Array:
+        """Return the edges' features with the other sign: a positive weight raises the price of a cut."""
+        return -self._edge_features(examples).astype(nodes.dtype, copy=False)
+
+    def _edge_features(self, examples: Examples) -> Array:
+        """Return the features given, or the constant and the contrast over each edge's length."""
         if examples.edge_features is not None:
             return examples.edge_features
         columns = [np.ones(examples.n_edges.sum())]
@@ -175,20 +178,6 @@ class CutSegmenter(GraphEstimator[Cuts]):
 
     def _asked_structure(self, examples: Examples) -> Cuts:
         return Cuts(examples.graphs)
-
-    def _graph_scoring(
-        self,
-        examples: Examples,
-        nodes: Rows,
-        structure: Cuts,
-        *,
-        constant: bool,
-        memory: Memory | None = None,
-    ) -> JointScoring:
-        """Score edges with the other sign: a positive weight of an edge feature raises the price of a cut."""
-        rows = -self._edge_rows(examples).astype(nodes.dtype, copy=False)
-        shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
-        return graph_scoring(examples, nodes, rows, shapes, intercept=constant, memory=memory)
 
     def _warn_of_positive_edges(self, scoring: JointScoring, ends: Array, codes: Array) -> None:
         like = codes[ends[:, 0]] == codes[ends[:, 1]]

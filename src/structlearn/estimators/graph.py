@@ -31,7 +31,6 @@ from structlearn.estimators.inputs.checking import as_list, check_sample_weight,
 from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
-    graph_scoring,
     read_examples,
 )
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
@@ -41,7 +40,6 @@ from structlearn.estimators.scikit import Rows
 from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs, sequence_accuracy
-from structlearn.scoring import JointScoring
 from structlearn.storage.packed_graphs import PackedGraphs
 from structlearn.structures.graph.pairwise import MOST_ENTRIES, QUICK_ENTRIES, PairwiseGraphs
 from structlearn.structures.graph.tables import pair_table
@@ -182,7 +180,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             self.n_features_in_ = examples.nodes.shape[1]
             memory = Memory(self.memory)
             structure = self._structure_of(examples, self.polytope, memory)
-            scoring = self._training_scoring(examples, structure, memory)
+            scoring = self._training_graph_scoring(examples, structure, memory)
             n = len(self.classes_)
             options = class_costs(
                 self.cost, self.class_weight, self.classes_, lambda: balanced_known(codes[codes >= 0], n)
@@ -234,7 +232,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             )
         return one
 
-    def _edge_rows(self, examples: Examples, memory: Memory) -> Array:
+    def _edge_rows(self, examples: Examples, nodes: Rows, memory: Memory) -> Array:
         """Features of all edges: those given, or the constant."""
         if examples.edge_features is not None:
             return examples.edge_features
@@ -260,20 +258,6 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
     def _asked_structure(self, examples: Examples) -> PairwiseGraphs:
         return self._structure_of(examples)
-
-    def _graph_scoring(
-        self,
-        examples: Examples,
-        nodes: Rows,
-        structure: PairwiseGraphs,
-        *,
-        constant: bool,
-        memory: Memory | None = None,
-    ) -> JointScoring:
-        shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
-        sizes = structure.n_states, structure.table.n_parts
-        rows = self._edge_rows(examples, memory or Memory())
-        return graph_scoring(examples, nodes, rows, shapes, sizes, intercept=constant, memory=memory)
 
     # ---- prediction --------------------------------------------------------------------------------
 

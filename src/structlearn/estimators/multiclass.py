@@ -65,7 +65,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count}, ("Simplex",)
     )
-    _outputs: ClassVar[str] = CLASSES
+    output_kind: ClassVar[str] = CLASSES
 
     packed_as = "classes"
 
@@ -97,13 +97,14 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         memory = Memory(self.memory)
         rows, codes, weight = self._labelled_rows(X, y, sample_weight, memory, classes)
         structure = Simplex(len(self.classes_))
-        scoring = self._training_scoring(rows, structure, memory)
+        scoring = self._training_row_scoring(rows, structure, memory)
         options = cost_options(self.cost, self.classes_)
         gold, cost = gold_and_cost(structure, codes, scoring, memory, **options)
         active, weight = canonical_examples(rows, codes, weight)
-        return TrainingProblem(structure, scoring, gold, cost, weight, active, self._penalty(scoring), memory)
+        penalty = self._sparse_penalty(scoring)
+        return TrainingProblem(structure, scoring, gold, cost, weight, active, penalty, memory)
 
-    def _penalty(self, scoring: RowScoring) -> Penalty | None:
+    def _sparse_penalty(self, scoring: RowScoring) -> Penalty | None:
         kind = one_of("penalty", self.penalty, ("l2", "l1", "group"))
         if kind == "l2":
             return None

@@ -112,7 +112,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
             weight = check_sample_weight(sample_weight, rows.shape[0])
             structure, memory = self._make_structure(on), Memory(self.memory)
             rows = self.fit_rows(rows, memory)
-            scoring = self._training_scoring(rows, structure, memory)
+            scoring = self._training_row_scoring(rows, structure, memory)
             options = class_costs(
                 self.cost,
                 self.class_weight,

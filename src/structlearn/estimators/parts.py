@@ -57,7 +57,7 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         if self.class_weight is not None:
             raise ValueError(f"{type(self).__name__} has no classes to weigh; use cost or sample_weight.")
         memory = Memory(self.memory)
-        scoring = self._training_scoring(X, structure, memory)
+        scoring = self._training_part_scoring(X, structure, memory)
         outputs = as_list(y, "y")
         check_same_length(X, outputs)
         weight = check_sample_weight(sample_weight, scoring.n_examples)
@@ -101,7 +101,7 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
             return [parts.reshape(scoring.shapes[i]).copy() for i, parts in answers]
         return [parts.copy() for _, parts in answers]
 
-    def _training_scoring(self, X: Tables, structure: S, memory: Memory) -> AnyPartScoring:
+    def _training_part_scoring(self, X: Tables, structure: S, memory: Memory) -> AnyPartScoring:
         """That of the training data, to whose rows the map is fitted."""
         rows, axes = self._part_rows(X, structure)
         self.n_features_in_ = rows.shape[1]

@@ -19,6 +19,7 @@ from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.regression.regressor import LinearRegressor
 from structlearn.estimators.scikit import Table
+from structlearn.estimators.training.fresh_fit import solution_of
 from structlearn.metrics import Outputs
 from structlearn.solvers import Solution
 
@@ -145,7 +146,7 @@ def _scale(model: StructuredEstimator[Any]) -> float:
 
 def _next_value(model: StructuredEstimator[Any], smallest: float, gap: float) -> float | None:
     """Down to which lambda a model is within `gap` of the optimum; None where that is all of the range."""
-    value, solution = model.regularization, model._solution
+    value, solution = model.regularization, solution_of(model)
     if solution.certificate.gap > gap:
         raise RuntimeError(
             f"Training at regularization={value:g} ended with gap {solution.certificate.gap:.3g}, above "

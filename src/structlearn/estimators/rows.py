@@ -69,7 +69,7 @@ class FlatEstimator(MappedRows, StructuredEstimator[L]):
     def _weight_counts(self) -> set[int]:
         return self._row_weights(np.empty(0)).sizes
 
-    def _training_scoring(self, X: Rows, structure: L, memory: Memory) -> RowScoring:
+    def _training_row_scoring(self, X: Rows, structure: L, memory: Memory) -> RowScoring:
         return RowScoring(
             X,
             one_row_each(X),

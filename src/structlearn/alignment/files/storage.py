@@ -72,8 +72,8 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         aligner.statistics_ = AlignmentStatistics.from_arrays(statistics)
         aligner.vectors_ = _read_vectors(file.load_all("vectors."))
         aligner.mapped_ = None
-        aligner._set_forms(_forms(aligner, header["fitted"]))
-        aligner._take_rule()
+        aligner.set_forms(_forms(aligner, header["fitted"]))
+        aligner.use_rule()
         aligner.structure_ = build(header["structure"])
         for name in _FITTED_NAMES:
             setattr(aligner, name, header["fitted"].get(name))

@@ -77,7 +77,7 @@ class Storable(Protocol):
     """What model files must know of an estimator."""
 
     _stored: ClassVar[StoredForm]
-    _outputs: ClassVar[str]
+    output_kind: ClassVar[str]
 
     @classmethod
     def _get_param_names(cls) -> list[str]: ...
@@ -103,7 +103,7 @@ def check_parameters(kind: type[Storable], parameters: Mapping[str, object]) -> 
         if f"{name}?" not in forms:
             raise ValueError(f"parameters.{name} is none of {kind.__name__}")
     check_form(parameters, forms, "parameters")
-    if "loss" in parameters and parameters["loss"] not in (AUTO, *losses_of(kind._outputs)):
+    if "loss" in parameters and parameters["loss"] not in (AUTO, *losses_of(kind.output_kind)):
         raise ValueError(f"parameters.loss is none of {kind.__name__}")
 
 
@@ -126,7 +126,7 @@ def take_loss(estimator: Any, parameters: Mapping[str, Any], fitted: dict[str, A
         return
     former = parameters.get("loss", FORMER_LOSS)
     taken = fitted.setdefault("loss_", former)
-    if taken not in losses_of(estimator._outputs):
+    if taken not in losses_of(estimator.output_kind):
         raise ValueError(f"fitted.loss_ is not a loss of {type(estimator).__name__}")
     estimator.loss = former
 

@@ -174,11 +174,11 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
                 self._fit_direct(data)
             else:
                 self._fit_iterative(data, solver)
-            self._place(data, self.weights_)
+            self._set_weights(data, self.weights_)
             self.structure_ = None
         return self
 
-    def _place(self, data: CentredData, w: Array) -> None:
+    def _set_weights(self, data: CentredData, w: Array) -> None:
         """Set the weights, and the intercept that goes with them."""
         self.weights_ = w
         self.intercept_ = data.intercept - float(data.A.means @ w)
@@ -251,7 +251,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         if self.warm_start and np.size(former.get("weights_", ())) == objective.n_weights:
             warm = Solution(former["weights_"], former["certificate_"])
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
-            watch = self._shown(lambda w: self._place(data, w))
+            watch = self._shown(lambda w: self._set_weights(data, w))
             solution = solve(objective, chosen, stopping, callback=callback, warm=warm, watch=watch)
         self.weights_, self.history_ = solution.w, solution.history
         certificate = self.certificate_ = solution.certificate
@@ -272,12 +272,12 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     def _objective(self, data: CentredData) -> LeastSquares:
         """Rows times sqrt(n p_i), minus the means, or with what of them is to be subtracted from products."""
         X, means = data.A.columns(data.weighted)
-        penalty, l1, l2, groups = self._penalty(X.shape[1])
+        penalty, l1, l2, groups = self._penalty_terms(X.shape[1])
         axis = data.A.root if self.fit_intercept else None
         y = np.sqrt(X.shape[0]) * data.y
         return LeastSquares(X, y, penalty, l1, l2, means=means, axis=axis, groups=groups)
 
-    def _penalty(self, n_features: int) -> tuple[Penalty, float, float, tuple[Array, Array] | None]:
+    def _penalty_terms(self, n_features: int) -> tuple[Penalty, float, float, tuple[Array, Array] | None]:
         strength = float(self.regularization)
         if self.penalty == "group" and self.groups is not None:
             group = group_ids(self.groups, n_features)

@@ -45,6 +45,11 @@ def former_of(estimator: Any) -> Mapping[str, Any]:
     return vars(estimator).get(_FORMER, {})
 
 
+def solution_of(estimator: Any) -> Any:
+    """Return the solution that a fit with `warm_start` leaves for the next one."""
+    return vars(estimator)["_solution"]
+
+
 def forget_solution(estimator: Any) -> None:
     """Have a warm start find nothing to go on from."""
     vars(estimator).get(_FORMER, {}).pop("_solution", None)

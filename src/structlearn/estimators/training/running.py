@@ -113,7 +113,7 @@ class EstimatorTraining(Generic[S]):
         make_checkpoint(estimator.checkpoint)
         if estimator.memory is not None:
             parse_size(estimator.memory)
-        one_of("loss", estimator.loss, (AUTO, *losses_of(estimator._outputs)))
+        one_of("loss", estimator.loss, (AUTO, *losses_of(estimator.output_kind)))
         solver = self.solver_for(estimator.chosen_loss().name, auto)
         return solver, Stopping(estimator.tol, estimator.max_passes, estimator.max_seconds)
 
