@@ -135,7 +135,7 @@ class StructuredEstimator(Watchable, BaseEstimator, Generic[S]):
         return WITHOUT_MARGINALS
 
     def chosen_loss(self) -> LossChoice:
-        """The loss that `fit` would train by the parameters as they are: its `name`, and `why` it is that."""
+        """Return the loss that `fit` would train with these parameters: its `name`, and the reason `why`."""
         return choose_loss(self)
 
     def check_parameters(self) -> None:
@@ -146,11 +146,11 @@ class StructuredEstimator(Watchable, BaseEstimator, Generic[S]):
             self.check_row_transformer()
 
     def _weight_counts(self) -> set[int]:
-        """How many weights a model file may hold: with or without an intercept."""
+        """Return the numbers of weights that a model file may hold: with and without an intercept."""
         return {self.n_features_in_, self.n_features_in_ + 1}
 
     def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """ValueError if the arrays of a model file do not fit together."""
+        """Raise ValueError if the arrays of a model file do not fit together."""
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model as one safetensors file (see `structlearn.load`)."""

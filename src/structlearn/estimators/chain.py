@@ -169,7 +169,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
 
     @for_no_examples
     def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """The best label sequence of each example; an empty one of an empty sequence.
+        """Return the best label sequence of each example; an empty sequence gets an empty one.
 
         `allowed` has, per sequence, None or a list with, per token, the set of labels that it may have, or
         None for any: what a lexicon or a partial annotation says. So in all methods that have it.
@@ -178,14 +178,14 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
 
     @for_no_examples
     def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
+        """Return the labels' probabilities, of shape (length, n_classes) each; sparse after sparsemax."""
         return self.model_.marginals(X, allowed)
 
     @for_no_examples
     def predict_kbest(
         self, X: Tables, k: int = 5, allowed: Allowed | None = None
     ) -> list[list[tuple[Array, float]]]:
-        """The k best label sequences of each example with their scores, best first."""
+        """Return the k best label sequences of each example with their scores, best first."""
         return self.model_.kbest(X, k, allowed)
 
     @for_no_examples
@@ -196,7 +196,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         random_state: int | np.random.Generator | None = None,
         allowed: Allowed | None = None,
     ) -> list[Array]:
-        """n label sequences of each example, of shape (n, length), from the model's distribution."""
+        """Draw n label sequences per example, of shape (n, length), from the model's distribution."""
         model = self.model_
         AnswerConfidence(model).check_distribution()
         return model.sample(X, n, np.random.default_rng(random_state), allowed)
@@ -207,20 +207,20 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         return self.model_.label_scores(X)
 
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of positions labelled right."""
+        """Return the share of positions labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
     # ---- why -------------------------------------------------------------------------------------------
 
     def top_features(self, k: int = 10) -> TopFeatures:
-        """The k largest positive and negative weights of each label and of transitions, with names."""
+        """Return the k largest positive and negative weights of each label and of transitions, with names."""
         from structlearn.estimators.weights.top_weights import top_features
 
         check_is_fitted(self, "weights_")
         return top_features(self, k)
 
     def explain(self, tokens: object) -> list[Explanation]:
-        """Why each token of one sequence has its label (see `Explanation`)."""
+        """Explain why each token of one sequence has its label (see `Explanation`)."""
         (found,) = explanations(self, [tokens])
         return found
 

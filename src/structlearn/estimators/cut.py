@@ -140,7 +140,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
         return self
 
     def _label_codes(self, examples: Examples, y: Outputs) -> Array:
-        """Labels of all nodes, end to end, as 0 and 1; sets `classes_`."""
+        """Return the labels of all nodes, end to end, as 0 and 1; sets `classes_`."""
         outputs = [np.asarray(one) for one in as_list(y, "y")]
         check_same_length(examples.shapes, outputs)
         for i, (one, shape) in enumerate(zip(outputs, examples.shapes)):
@@ -195,7 +195,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
 
     @for_no_examples
     def predict(self, X: Images) -> list[Array]:
-        """The best labels of each image or graph, in the shape of its pixels or nodes."""
+        """Return the best labels of each image or graph, in the shape of its pixels or nodes."""
         examples, scoring, model = self._ask_graphs(X)
         answers = model.best_parts(scoring)
         return [
@@ -204,7 +204,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
-        """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
+        """Return each node's share of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
         examples, scoring, model = self._ask_graphs(X)
         if model.loss != "sparsemax":
             raise AttributeError(
@@ -214,11 +214,11 @@ class CutSegmenter(GraphEstimator[Cuts]):
 
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
-        """<w, x_i> + b of each node: what speaks for the second class, without the edges."""
+        """Return <w, x_i> + b of each node: the evidence for the second class without the edges."""
         return super().decision_function(X)
 
     def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of pixels or nodes labelled right."""
+        """Return the share of pixels or nodes labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:

@@ -200,7 +200,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return self
 
     def _set_types(self, examples: Examples, codes: Array) -> NodeTypes | None:
-        """States of the types of nodes, where they have some."""
+        """Set the states of the types of nodes, if nodes have types."""
         if examples.types is None:
             return None
         self.state_classes_, types = typed_states(examples.types, codes, self.state_classes_)
@@ -208,7 +208,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return types
 
     def _allowed_states(self, examples: Examples) -> list[Array] | None:
-        """Which states the nodes of each different graph may have, where they have types."""
+        """Return the states that the nodes of each distinct graph may have, if nodes have types."""
         if "types_" not in vars(self):
             return None
         table = types_at(examples.types, self.types_, self.state_types_).table
@@ -233,7 +233,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return one
 
     def _edge_rows(self, examples: Examples, nodes: Rows, memory: Memory) -> Array:
-        """Features of all edges: those given, or the constant."""
+        """Return the features of all edges: those given, or a constant."""
         if examples.edge_features is not None:
             return examples.edge_features
         rows = memory.empty(examples.n_edges.sum(), examples.nodes.dtype)
@@ -243,7 +243,10 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     def _structure_of(
         self, examples: Examples, polytope: str = "marginal", memory: Memory | None = None
     ) -> PairwiseGraphs:
-        """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
+        """Return the structure of these graphs.
+
+        For marginals, graphs are eliminated as long as memory allows; else only where that is about as quick.
+        """
         quick = trained_loss(self) in ("hinge", "perceptron") and self.inference != "exact"
         return PairwiseGraphs(
             examples.graphs,
@@ -263,14 +266,14 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
     @for_no_examples
     def predict(self, X: Images) -> list[Array]:
-        """The best labels of each graph that were found."""
+        """Return the best labels found for each graph."""
         found = self.predict_states(X)
         of_states = self.classes_[self._state_classes]
         return [of_states[states] for states in found]
 
     @for_no_examples
     def predict_states(self, X: Images) -> list[Array]:
-        """The numbers of the states that the best labels stand for; `state_classes_` has their classes."""
+        """Return the numbers of the states behind the best labels; `state_classes_` has their classes."""
         if self.inference == "exact":
             return exact_states(self._ask_graphs(X))
         examples, scoring, model = self._ask_graphs(X)
@@ -279,7 +282,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
     @for_no_examples
     def predict_with_bounds(self, X: Images) -> list[LabelledGraph]:
-        """The labels of each graph, their score, a bound on that of any, and the method that found them.
+        """Return the labels of each graph, their score, a bound on any score, and the method that found them.
 
         Labels are the best where the bound is their score.
         """
@@ -287,7 +290,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
-        """Probabilities of the labels of each node, of shape (n, n_classes); after softmax or sparsemax."""
+        """Return the probabilities of nodes' labels, of shape (n, n_classes); after softmax or sparsemax."""
         examples, scoring, model = self._ask_graphs(X)
         answers = model.soft_parts(scoring)
         first = np.searchsorted(self._state_classes, np.arange(len(self.classes_)))
@@ -297,16 +300,16 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
-        """W x_v + b of each node, of shape (n, n_states), without the edges."""
+        """Return W x_v + b of each node, of shape (n, n_states), without the edges."""
         return super().decision_function(X)
 
     def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of nodes labelled right, of those whose labels are known."""
+        """Return the share of nodes labelled right among those whose labels are known."""
         known = network_labels(X, y) if isinstance(y, str) else y
         return sequence_accuracy(*known_pairs(known, self.predict(X)), sample_weight)
 
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:
-        """The table of state parts that local parts begin with, in the shape of the labels."""
+        """Return the table of state parts that local parts begin with, in the shape of the labels."""
         k = self._n_node_scores
         return parts[: int(np.prod(shape)) * k].reshape(*shape, k)
 
@@ -318,7 +321,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return vars(self).get("state_classes_", np.arange(len(self.classes_)))
 
     def state_names(self, labels: Sequence[object] | None = None) -> list[str]:
-        """The label of each state and, where it has several, which of them: "sky", "sea 0", "sea 1"."""
+        """Return the label of each state, numbered if it has several: "sky", "sea 0", "sea 1"."""
         classes = self._state_classes
         names = self.classes_.tolist() if labels is None else labels
         own = np.arange(len(classes)) - np.searchsorted(classes, classes)
@@ -329,7 +332,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return [f"{name} of type {self.types_[t]}" for name, t in zip(found, self.state_types_)]
 
     def edge_names(self) -> list[str]:
-        """What features of edges are called."""
+        """Return the names of the edge features."""
         return [f"edge feature {f}" for f in range(self._n_edge_features)]
 
     @property

@@ -59,11 +59,11 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
 
     @abstractmethod
     def _examples(self, X: Images) -> Examples:
-        """Graphs and features, as X has them."""
+        """Read graphs and features from X."""
 
     @abstractmethod
     def _asked_structure(self, examples: Examples) -> G:
-        """The structure of graphs that a fitted estimator is asked about."""
+        """Return the structure of graphs that a fitted estimator is asked about."""
 
     @abstractmethod
     def _edge_rows(self, examples: Examples, nodes: Rows, memory: Memory) -> Array:
@@ -91,7 +91,7 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
         return graph_scoring(examples, nodes, rows, shapes, sizes, intercept=constant, memory=memory)
 
     def _training_graph_scoring(self, examples: Examples, structure: G, memory: Memory) -> JointScoring:
-        """The scoring of training data, to whose nodes the map of rows is fitted."""
+        """Return the scoring of training data, to whose nodes the row map is fitted."""
         nodes = self.fit_rows(examples.nodes, memory)
         constant = self.fit_intercept
         scoring = self._graph_scoring(examples, nodes, structure, constant=constant, memory=memory)
@@ -109,7 +109,7 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
 
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
-        """Scores of each node by itself, without the edges, in the shape of the labels."""
+        """Return the scores of each node by itself, without the edges, in the shape of the labels."""
         examples, scoring, _ = self._ask_graphs(X)
         return [
             self._nodes(scoring.scores(self.weights_, i, i + 1), shape)
@@ -118,7 +118,7 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
 
     @abstractmethod
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:
-        """The parts of nodes that local parts begin with, in the shape of the labels."""
+        """Return the parts of nodes that local parts begin with, in the shape of the labels."""
 
     # ---- weights by name ---------------------------------------------------------------------------------
 

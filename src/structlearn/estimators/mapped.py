@@ -125,7 +125,7 @@ class MappedRows:
             )
 
     def _checked_inputs(self, *data: Any, **options: Any) -> Any:
-        """X, or X and y, as `fit` takes them: rows of numbers, or a table for the transformer."""
+        """Return X, or X and y, as `fit` takes them: rows of numbers, or a table for the transformer."""
         self.check_row_transformer()
         for y in data[1:]:
             refuse_sparse(y)
@@ -134,7 +134,7 @@ class MappedRows:
         return checked_examples(self, *data, **options)
 
     def _checked_rows(self, X: Any, **options: Any) -> Any:
-        """X as a fitted estimator takes it."""
+        """Return X as a fitted estimator takes it."""
         if takes_table(getattr(self, "row_transformer_", None), X):
             return checked_table_again(self, X)
         return checked_rows(self, X, **options)
@@ -192,7 +192,7 @@ def _parameters(value: Any) -> object:
 
 
 def fitted_to(rows: Rows, given: Transformer) -> Transformer:
-    """A clone of the transformer, fitted to rows, which it cannot change; one that is frozen is itself."""
+    """Return a clone of the transformer, fitted to rows it cannot change; a frozen one is returned itself."""
     if is_frozen(given):
         return given
     if isinstance(rows, np.ndarray):  # what works in place (copy=False) copies what it cannot write to
@@ -209,7 +209,7 @@ def fitted_to(rows: Rows, given: Transformer) -> Transformer:
 
 
 def transform_rows(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
-    """T(x) of all rows, a range at a time: one float32 array, or CSR where the transformer gives sparse."""
+    """Return T(x) of all rows, range by range: a float32 array, or CSR if the transformer returns sparse."""
     parts = _parts(transformer, rows)
     first = next(parts)
     if not isinstance(first, np.ndarray):
@@ -226,7 +226,7 @@ def transform_rows(transformer: Transformer, rows: Rows, memory: Memory) -> Rows
 
 
 def _parts(transformer: Transformer, rows: Any) -> Iterator[Array | sparse.csr_matrix]:
-    """Range after range, mapped and checked."""
+    """Yield one range of rows after the other, mapped and checked."""
     name, width = type(transformer).__name__, None
     rows = rows.tocsr() if sparse.issparse(rows) else rows
     for a in range(0, rows.shape[0], ROWS_AT_ONCE):

@@ -113,12 +113,12 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         return GroupNorm(self.regularization, np.arange(scoring.n_weights) // scoring.n_labels)
 
     def decision_function(self, X: Table) -> Array:
-        """Scores of shape (n, K); for two classes (n,), the second's minus the first's."""
+        """Return scores of shape (n, K); for two classes (n,), the second's minus the first's."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Table) -> Array:
-        """The class with the highest score; of those that are tied the most frequent one of training."""
+        """Return the class with the highest score; among ties, the one most frequent in training."""
         best = most_frequent_best(self._scores(X), getattr(self, "_frequencies", None))
         return self.classes_[best]
 
@@ -134,7 +134,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
 
     @available_if(_smooth)
     def predict_proba(self, X: Table) -> Array:
-        """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
+        """Return probabilities of shape (n, K): the loss's prediction function, which may be sparse."""
         scores = self._scores(X)
         return self.structure_.respond(
             LOSSES[trained_loss(self)].regularizer.record(self.structure_), scores

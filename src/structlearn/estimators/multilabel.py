@@ -127,7 +127,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         return self
 
     def _read_labels(self, y: LabelSets) -> Array:
-        """The 0/1 matrix of `y`; sets `classes_` and the form of the answers."""
+        """Return the 0/1 matrix of `y`; sets `classes_` and the form of the answers."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         self._form, found = read_labels(y)
@@ -165,7 +165,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         return np.array(pairs, dtype=np.int64)
 
     def predict(self, X: Table) -> Array | list[tuple[object, ...]]:
-        """The best label set of each row, in the form that y had: a 0/1 matrix or a list of tuples.
+        """Return the best label set of each row, in the form that y had: a 0/1 matrix or a list of tuples.
 
         Where y was a vector of labels, one per example, the best single label.
         """
@@ -183,13 +183,13 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         return [tuple(self.classes_[row.astype(bool)].tolist()) for row in on]
 
     def _single_scores(self) -> Array:
-        """What the pairs add to the score of each label if it is the only one."""
+        """Return what the pairs add to the score of each label if it is the only one."""
         structure = self.structure_
         tables = [structure.encode(one)[structure.n_labels :] for one in np.eye(structure.n_labels)]
         return np.array(tables) @ self._row_weights(self.weights_).shared_weights
 
     def predict_marginals(self, X: Table) -> Array:
-        """Probability of each label, of shape (n, K); 0 or 1 exactly for many after sparsemax."""
+        """Return the probability of each label, of shape (n, K); after sparsemax many are exactly 0 or 1."""
         return np.stack([parts for _, parts in model_of(self).soft_parts(self._row_scoring(X))])
 
     def decision_function(self, X: Table) -> Array:
@@ -197,11 +197,11 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         return self._scores(X)
 
     def score(self, X: Table, y: LabelSets, sample_weight: ArrayLike | None = None) -> float:
-        """The share of examples whose whole label set is right."""
+        """Return the share of examples whose whole label set is right."""
         return subset_accuracy(self.indicator(y), self.indicator(self.predict(X)), sample_weight)
 
     def indicator(self, y: LabelSets) -> Array:
-        """Outputs in any accepted form as a 0/1 matrix over `classes_` and, last, any unknown label."""
+        """Return outputs of any accepted form as a 0/1 matrix over `classes_` and, last, unknown labels."""
         _, found = read_labels(y)
         if isinstance(found, list):
             known = set(self.classes_.tolist())
@@ -229,7 +229,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
 
 
 def read_labels(y: LabelSets) -> tuple[str, Array | list[set[str | int]]]:
-    """The form of outputs, "matrix", "vector" or "sets", and the matrix, or the set of each example."""
+    """Return the form of outputs, "matrix", "vector" or "sets", and the matrix or the set of each example."""
     form = _label_form(y)
     if form == "matrix":
         return form, sparse.csr_array(y).toarray() if sparse.issparse(y) else np.asarray(y)
@@ -270,7 +270,7 @@ def _sorted_labels(sets: list[set[str | int]]) -> Array:
 
 
 def membership(sets: list[set[str | int]], classes: Array) -> Array:
-    """0/1 matrix of which classes each set holds."""
+    """Return the 0/1 matrix of the classes that each set holds."""
     position = {label: k for k, label in enumerate(classes.tolist())}
     on = np.zeros((len(sets), len(position)), dtype=np.int64)
     for row, one in zip(on, sets):

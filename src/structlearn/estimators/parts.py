@@ -84,7 +84,7 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
 
     @for_no_examples
     def predict_marginals(self, X: Tables) -> list[Array]:
-        """The prediction function of the loss: marginals, or a sparse mixture after sparsemax."""
+        """Return the loss's prediction function: marginals, or a sparse mixture after sparsemax."""
         scoring = self._part_scoring(X)
         return self._each_shaped(scoring, model_of(self).soft_parts(scoring))
 
@@ -96,13 +96,13 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         return self._each_shaped(scoring, scores)
 
     def _each_shaped(self, scoring: AnyPartScoring, answers: Iterable[tuple[int, Array]]) -> list[Array]:
-        """Copies of part vectors, as tables where parts form one."""
+        """Return copies of part vectors, as tables if parts form one."""
         if self.structure_.part_ndim == 2:
             return [parts.reshape(scoring.shapes[i]).copy() for i, parts in answers]
         return [parts.copy() for _, parts in answers]
 
     def _training_part_scoring(self, X: Tables, structure: S, memory: Memory) -> AnyPartScoring:
-        """That of the training data, to whose rows the map is fitted."""
+        """Return the scoring of the training data, to whose rows the row map is fitted."""
         rows, axes = self._part_rows(X, structure)
         self.n_features_in_ = rows.shape[1]
         return self._scoring_of_rows(
@@ -110,14 +110,14 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         )
 
     def _part_scoring(self, X: Tables) -> AnyPartScoring:
-        """That of examples that a fitted estimator is asked about."""
+        """Return the scoring of examples that a fitted estimator is asked about."""
         check_is_fitted(self, "weights_")
         rows, axes = self._part_rows(X, self.structure_)
         constant = self.weights_.size > self.row_map.n_scored
         return self._scoring_of_rows(self.structure_, self.row_map.apply(rows), axes, constant=constant)
 
     def _part_rows(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
-        """The rows of all parts, end to end, and the axes of each example's parts."""
+        """Return the rows of all parts, end to end, and the axes of each example's parts."""
         n_jobs = threads(self.n_jobs)
         return stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun, n_jobs=n_jobs)
 

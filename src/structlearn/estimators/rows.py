@@ -81,7 +81,7 @@ class FlatEstimator(MappedRows, StructuredEstimator[L]):
         )
 
     def _row_scoring(self, X: Table) -> RowScoring:
-        """The scoring of rows that a fitted estimator is asked about."""
+        """Return the scoring of rows that a fitted estimator is asked about."""
         check_is_fitted(self, "weights_")
         given, structure = self._checked_rows(X), self.structure_
         return RowScoring(
@@ -93,7 +93,7 @@ class FlatEstimator(MappedRows, StructuredEstimator[L]):
         )
 
     def _scores(self, X: Table) -> Array:
-        """The score of each label, of shape (n, n_labels)."""
+        """Return the score of each label, of shape (n, n_labels)."""
         scoring = self._row_scoring(X)
         return scoring.scores(self.weights_, 0, scoring.n_examples).reshape(-1, scoring.n_labels)
 
@@ -139,7 +139,7 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
         memory: Memory,
         classes: Array | None = None,
     ) -> tuple[Rows, Array, Array | None]:
-        """Checked and mapped rows, labels as positions in `classes_`, and weights times those of classes."""
+        """Return checked, mapped rows, labels as positions in `classes_`, and weights times class weights."""
         X, labels = self._checked_inputs(X, y, accept_sparse="csr", order="C")
         rows = summed_duplicates(X)
         check_classes(labels)

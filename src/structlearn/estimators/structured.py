@@ -88,9 +88,9 @@ class StructuredPredictor(PartEstimator[Structure]):
         return super()._part_rows(features, structure)
 
     def predict(self, X: Tables) -> list[object]:
-        """The best output of each example."""
+        """Return the best output of each example."""
         return [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
 
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of outputs that are right as a whole."""
+        """Return the share of outputs that are right as a whole."""
         return exact_match(y, self.predict(X), sample_weight)

@@ -75,7 +75,7 @@ class WordMatcher(StructuredPredictor):
     The parameters are those of `StructuredPredictor`.
     """
 
-    def _training_scoring(self, X: Any, structure: Structure, memory: Memory) -> Any:
+    def _training_part_scoring(self, X: Any, structure: Structure, memory: Memory) -> Any:
         scoring = SumScoring(X.rows, X.columns)
         self.n_features_in_ = scoring.n_features
         return scoring

@@ -22,7 +22,7 @@ _NAMED = 3
 
 
 def column_sizes(X: Rows) -> Array:
-    """The root of each column's mean square."""
+    """Return the root of each column's mean square."""
     if isinstance(X, np.ndarray):
         squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
     else:
@@ -31,7 +31,7 @@ def column_sizes(X: Rows) -> Array:
 
 
 def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
-    """A sentence that names columns which are much larger than others; empty if there are none.
+    """Return a sentence that names columns which are much larger than others; empty if there are none.
 
     Nothing is said of columns that are mostly empty, such as features of words: their mean squares tell how
     rare they are, not how large.
@@ -60,7 +60,7 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
 
 
 def add_scaling_advice(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool) -> Certificate:
-    """A certificate of a run that has not converged, with the cause in its status, where one is seen."""
+    """Return the certificate of a run that has not converged, with the cause, if found, in its status."""
     advice = scaling_advice(X, estimator, constant=constant)
     return replace(certificate, status=sentences(certificate.status, advice)) if advice else certificate
 

@@ -85,7 +85,7 @@ class PartialProblem(NamedTuple, Generic[S]):
 
 
 def no_gold(n_examples: int) -> SparseVertices:
-    """Gold vertices that are still to be found."""
+    """Return gold vertices without entries, to be filled in later."""
     none = np.zeros(n_examples + 1, dtype=np.int64)
     return SparseVertices(none, none[:0], np.empty(0))
 
@@ -95,7 +95,7 @@ class NoWarmStart(ValueError):
 
 
 def check_partial(estimator: StructuredEstimator[Any], what: str) -> None:
-    """ValueError for parameters that do not go with `what`, such as partly labelled sequences."""
+    """Raise ValueError for parameters that do not go with `what`, such as partly labelled sequences."""
     loss = trained_loss(estimator)
     if loss not in ("hinge", "softmax"):
         raise ParameterError(
@@ -138,7 +138,7 @@ def _flat(values: list[float], tol: float) -> bool:
 
 
 def _rest(stopping: Stopping, found: Solution) -> Stopping:
-    """The same rule for what is left of the time."""
+    """Return the same stopping rule for the time that is left."""
     if stopping.max_seconds is None:
         return stopping
     return replace(stopping, max_seconds=max(stopping.max_seconds - found.certificate.seconds, 0.0))
@@ -147,7 +147,7 @@ def _rest(stopping: Stopping, found: Solution) -> Stopping:
 def _say_which_problem(
     certificate: Certificate, values: list[float], last: Solution | None, missing: str
 ) -> Certificate:
-    """The certificate of the last convex problem, whose status says what it is of."""
+    """Return the certificate with a status that says which convex problem it belongs to."""
     done = "stopped falling" if last is not None and last.certificate.converged else "stands"
     status = (
         f"{certificate.status} That is of convex problem {len(values)}; with {missing} missing the whole is "
@@ -162,7 +162,7 @@ def _say_which_problem(
 def complete(
     estimator: StructuredEstimator[S], problem: PartialProblem[S], w: Array | None
 ) -> TrainingProblem[S]:
-    """The convex problem at w: the best of what is allowed is gold, or its mean; of all alike at None."""
+    """Return the convex problem at w: gold is the best allowed output, or a mean; at None all are alike."""
     laid, choices = problem.laid, problem.choices
     structure, scoring = laid.structure, laid.scoring
     soft = w is None or trained_loss(estimator) == "softmax"
@@ -186,7 +186,7 @@ def complete(
 
 
 def _gold_vertices(problem: PartialProblem[S]) -> Iterator[tuple[int, tuple[Array, Array]]]:
-    """The gold vertices of examples that are labelled throughout."""
+    """Yield the gold vertices of examples whose labels are all known."""
     structure, scoring, choices = problem.laid.structure, problem.laid.scoring, problem.choices
     closed = np.flatnonzero(~choices.is_open)
     if not closed.size:
@@ -200,7 +200,7 @@ def _gold_vertices(problem: PartialProblem[S]) -> Iterator[tuple[int, tuple[Arra
 
 
 def _whole(objective: Objective, problem: PartialProblem[S], w: Array) -> float:
-    """F(w)."""
+    """Return F(w)."""
     oracle = objective.oracle
     every = oracle.losses(w, objective.cost, objective.weight, oracle.no_gold).total
     answers = oracle.maximizers(w, problem.shift, objective.weight)

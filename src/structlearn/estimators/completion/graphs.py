@@ -63,7 +63,7 @@ class NodeLabels(NamedTuple):
     def lay_out(
         self, structure: PairwiseGraphs, scoring: Scoring, options: Mapping[str, Any], memory: Memory
     ) -> TrainingProblem[PairwiseGraphs]:
-        """The training problem with its costs; gold vertices are still to be found."""
+        """Return the training problem with its costs; its gold vertices are still to be found."""
         by_class = cost_table(options.get("weights"), len(self.classes))
         costs = np.where(self.codes[:, None] < 0, 0.0, by_class[self.codes])[:, self.states]
         if options.get("normalized", True):
@@ -94,7 +94,7 @@ def fit_open_nodes(
 
 
 def _groups(labels: NodeLabels) -> Iterator[tuple[int, object, Array | bool, Array]]:
-    """Classes of each type: which nodes are of that type, and which states these have."""
+    """Yield the classes of each type, with the nodes of that type and the states that they may have."""
     kinds, own = (
         (np.zeros(1, int),) * 2 if labels.types is None else (labels.types.kinds, labels.types.states)
     )
@@ -106,7 +106,7 @@ def _groups(labels: NodeLabels) -> Iterator[tuple[int, object, Array | bool, Arr
 
 
 def nearest_states(labels: NodeLabels, table: Array, rows: Array, seed: int) -> Array:
-    """A first state for each node: that with the nearest centre, of those that it may have.
+    """Return a first state per node: the one with the nearest centre among those that it may have.
 
     The centres of a class's states are those of k-means on the features of its nodes, scaled.
     """

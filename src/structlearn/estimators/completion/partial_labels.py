@@ -54,7 +54,7 @@ def _has_open(labels: object) -> bool:
 
 
 def read_choices(y: Outputs) -> Choices:
-    """Classes and choices of partly labelled sequences; ValueError if there is nothing to choose from."""
+    """Read the classes and choices of partly labelled sequences; ValueError if there is nothing to choose."""
     sequences = [list(one) for one in as_list(y, "y")]
     known = [
         [label for choice in one if choice is not None for label in choices_of(choice)] for one in sequences
@@ -120,14 +120,14 @@ def _lay_out(
 
 
 def balanced_known(codes: Array, n_classes: int) -> Array:
-    """Weights of the classes by the labels that are certain; ValueError where a class has none."""
+    """Return class weights from the labels that are certain; ValueError for a class that has none."""
     if len(np.unique(codes)) < n_classes:
         raise ValueError("class_weight='balanced' needs each label at some position where it is certain.")
     return balanced_weights(codes, n_classes)
 
 
 def open_costs(table: Array, cost: Array) -> Array:
-    """min_{j allowed} cost[j, k] for each token and label k: 0 for what is allowed."""
+    """Return min_{j allowed} cost[j, k] for each token and label k: 0 for allowed labels."""
     found = np.full(table.shape, np.inf)
     for j, row in enumerate(cost):
         own = table[:, j]
@@ -138,7 +138,10 @@ def open_costs(table: Array, cost: Array) -> Array:
 def _first_weights(
     estimator: ChainClassifier, problem: PartialProblem[Chain | ConditionedChain]
 ) -> Array | None:
-    """None completes by all allowed labellings alike; the hinge wants one, which a short run tells."""
+    """Return the weights to complete with first; None stands for all allowed labellings alike.
+
+    The hinge needs one labelling, which a short run finds.
+    """
     if trained_loss(estimator) == "softmax":
         return None
     from structlearn.solvers import LBFGS, Stopping, solve

@@ -42,13 +42,13 @@ class Ranking(Protocol):
     """What is asked of a structure, about the part vector of scores of one example."""
 
     def k_best(self, theta: Array, k: int) -> tuple[Any, Array]:
-        """The k best outputs and their scores, best first; fewer where there are fewer."""
+        """Return the k best outputs and their scores, best first; fewer if there are fewer."""
 
     def score(self, theta: Array, y: Any) -> float:
-        """<theta, z(y)>; -inf where y is not allowed."""
+        """Return <theta, z(y)>; -inf if y is not allowed."""
 
     def log_partition(self, theta: Array) -> float:
-        """log sum_y exp <theta, z(y)>."""
+        """Return log sum_y exp <theta, z(y)>."""
 
 
 class Labellings(Protocol):
@@ -63,41 +63,41 @@ class Labellings(Protocol):
         """What scores are divided by in probabilities."""
 
     def with_temperature(self, temperature: float) -> Self:
-        """The same model with another temperature."""
+        """Return the same model with another temperature."""
 
     @property
     def ranking(self) -> Ranking:
         """What ranks labellings by their scores."""
 
     def best(self, X: Tables, allowed: Allowed | None = None) -> list[Any]:
-        """The best labelling of each example."""
+        """Return the best labelling of each example."""
 
     def marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """Probabilities of labels, a table per example."""
+        """Return the probabilities of labels, one table per example."""
 
     def part_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
-        """Part vectors of the scores of examples that are not empty, and which of them are not."""
+        """Return the score vectors of examples that are not empty, and a mask of these examples."""
 
     def codes_of(self, y: Outputs) -> list[Any]:
-        """Labellings as the structure takes them; None for one that has a label unknown to the model."""
+        """Return labellings as the structure takes them; None for one with a label unknown to the model."""
 
     def check_length(self, i: int, theta: Array, codes: Any) -> None:
-        """ValueError unless the labelling of example i is of its length."""
+        """Raise ValueError unless the labelling of example i has the example's length."""
 
     def labelling(self, output: Any) -> Any:
-        """A labelling of the structure's as a user has it."""
+        """Return a labelling of the structure in the form that users have."""
 
     def nothing(self) -> Any:
-        """The labelling of an empty example."""
+        """Return the labelling of an empty example."""
 
     def spans(self, theta: Array, labelling: Any) -> list[Span]:
-        """The spans of a predicted labelling, with probabilities."""
+        """Return the spans of a predicted labelling with their probabilities."""
 
     def judged_labels(self, y: Outputs, predicted: list[Any], tables: list[Array]) -> Judged:
-        """Predicted labels, by their marginals."""
+        """Return predicted labels with their marginals, and whether they are right."""
 
     def gold_spans(self, y: Outputs) -> SpanSets:
-        """The spans of given labellings."""
+        """Return the spans of labellings that were given."""
 
 
 class Conformal(NamedTuple):
@@ -242,13 +242,13 @@ class AnswerConfidence:
         return max(self._top(theta) - self.model.ranking.score(theta, codes), 0.0)
 
     def _top(self, theta: Array) -> float:
-        """log Z or, of a loss without probabilities, the largest score."""
+        """Return log Z or, for a loss without probabilities, the largest score."""
         if self.model.loss == "softmax":
             return self.model.ranking.log_partition(theta)
         return float(self.model.ranking.k_best(theta, 1)[1][0])
 
     def _tempered_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
-        """Scores over the temperature, of examples that are not empty, and which of them are not."""
+        """Return scores divided by the temperature, of examples that are not empty, and a mask of these."""
         scores, filled = self.model.part_scores(X, allowed)
         divisor = self.model.temperature
         return (theta / divisor for theta in scores), filled

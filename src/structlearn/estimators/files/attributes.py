@@ -83,21 +83,21 @@ class Storable(Protocol):
     def _get_param_names(cls) -> list[str]: ...
 
     def _weight_counts(self) -> set[int]:
-        """How many weights there may be: with or without an intercept."""
+        """Return the numbers of weights that there may be: with and without an intercept."""
 
     def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """ValueError if arrays that `fit` has set do not fit together."""
+        """Raise ValueError if arrays that `fit` has set do not fit together."""
 
 
 @cache
 def _parameter_forms(kind: type[Storable]) -> dict[str, object]:
-    """The hints of an estimator's parameters are their forms."""
+    """Return the forms of an estimator's parameters, which are their type hints."""
     hints = get_type_hints(kind)
     return {f"{name}?": hints[name] for name in kind._get_param_names()}
 
 
 def check_parameters(kind: type[Storable], parameters: Mapping[str, object]) -> None:
-    """ValueError for parameters that an estimator does not have, or of another type."""
+    """Raise ValueError for parameters that an estimator does not have, or that have another type."""
     forms = _parameter_forms(kind)
     for name in parameters:
         if f"{name}?" not in forms:
@@ -108,7 +108,7 @@ def check_parameters(kind: type[Storable], parameters: Mapping[str, object]) -> 
 
 
 def check_fitted(kind: type[Storable], fitted: Mapping[str, Any]) -> None:
-    """ValueError for what `fit` would not have set."""
+    """Raise ValueError for attributes that `fit` would not have set."""
     for name in fitted:
         if not name.isidentifier() or name.startswith("__") or hasattr(kind, name):
             raise ValueError(f"fitted.{ascii(name)[1:-1]} is nothing that fit sets")
@@ -134,7 +134,10 @@ def take_loss(estimator: Any, parameters: Mapping[str, Any], fitted: dict[str, A
 def check_structure_header(
     kind: type[Storable], description: Mapping[str, Any] | None, fitted: Mapping[str, Any]
 ) -> None:
-    """ValueError for a structure that the estimator does not have; before one is made, which takes memory."""
+    """Raise ValueError for a structure that the estimator does not have.
+
+    This comes before one is made, which takes memory.
+    """
     name, stored = None if description is None else description["name"], kind._stored
     if stored.structures and name not in stored.structures:
         raise ValueError(f"structure.name must be {' or '.join(map(str, stored.structures))}")
@@ -146,7 +149,7 @@ def check_structure_header(
 
 
 def check_sizes(estimator: Storable, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """ValueError if the sizes of a model's arrays, which may not be read yet, do not agree."""
+    """Raise ValueError if the sizes of a model's arrays, which may not be read yet, do not agree."""
     (size,) = shapes["weights"]
     if size not in (possible := estimator._weight_counts()):
         raise ValueError(f"it has {size} weights, not {' or '.join(map(str, sorted(possible)))}")
@@ -165,14 +168,14 @@ def fits_its_weights(estimator: Any) -> bool:
 
 
 def check_shape(shapes: Mapping[str, tuple[int, ...]], name: str, shape: tuple[int, ...]) -> None:
-    """ValueError unless what `fit` has set under this name is of this shape."""
+    """Raise ValueError unless what `fit` has set under this name is of this shape."""
     found = shapes.get(f"fitted:{name}", shapes.get(name))
     if found != shape:
         raise ValueError(f"{name} must be of shape {shape}, not {found}")
 
 
 def read_certificate(values: Mapping[str, Any]) -> Certificate:
-    """A certificate of a file; ValueError if it is none."""
+    """Read the certificate of a file; ValueError if it is not valid."""
     hints = get_type_hints(Certificate)
     optional = {field.name for field in fields(Certificate) if field.default is not MISSING}
     form = {f"{name}?" if name in optional else name: hint for name, hint in hints.items()}

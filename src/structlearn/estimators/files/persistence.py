@@ -73,7 +73,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
 
 
 def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """The header and the arrays of a model, with those of the models inside."""
+    """Return the header and the arrays of a model, with those of the models inside."""
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
     if has_other_layout(estimator) or not forms.fits_its_weights(estimator):
@@ -115,7 +115,7 @@ def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
 
 
 def _row_map(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """What the header says of the map of the rows, where there is one, and its arrays."""
+    """Return the header's entry for the map of the rows, if there is one, and its arrays."""
     if not hasattr(estimator, "row_transformer_"):
         return {}, {}
     from structlearn.estimators.row_maps.stored import stored_transformer, write_steps
@@ -125,7 +125,7 @@ def _row_map(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[st
 
 
 def _features(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """What the header says of features that have names, and their arrays."""
+    """Return the header's entry for features with names, and their arrays."""
     if not isinstance(estimator, SequenceEstimator) or not hasattr(estimator, "features_"):
         return {}, {}
     about, arrays = estimator.features_.to_stored()
@@ -133,7 +133,7 @@ def _features(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[s
 
 
 def stored_parameters(estimator: StructuredEstimator) -> dict[str, object]:
-    """The parameters of an estimator as the header holds them."""
+    """Return the parameters of an estimator as the header holds them."""
     return {k: to_json(v) for k, v in estimator.get_params(deep=False).items() if is_plain(v)}
 
 
@@ -143,7 +143,7 @@ def _is_large(value: object) -> bool:
 
 
 def history_array(history: History) -> np.ndarray:
-    """The history as a model file has it: a row an evaluation."""
+    """Return the history as model files hold it: one row per evaluation."""
     return np.array(history.rows, dtype=np.float64).reshape(-1, len(Row._fields))
 
 
@@ -197,7 +197,7 @@ def _set_fitted(estimator: StructuredEstimator, file: ModelFile) -> None:
 
 
 def _set_row_map(estimator: StructuredEstimator, file: ModelFile) -> None:
-    """The map of the rows, applied from its arrays, which is also what a further `fit` applies."""
+    """Set the map of the rows from its arrays; a further `fit` applies the same map."""
     if "row_map" not in file.header:
         return
     if not isinstance(estimator, MappedRows):
@@ -213,7 +213,7 @@ def _set_row_map(estimator: StructuredEstimator, file: ModelFile) -> None:
 
 
 def _set_features(estimator: StructuredEstimator, file: ModelFile) -> None:
-    """The names of the features, where they have some."""
+    """Set the names of the features, if the file has them."""
     if "features" not in file.header:
         return
     if not isinstance(estimator, SequenceEstimator):
@@ -225,7 +225,7 @@ def _set_features(estimator: StructuredEstimator, file: ModelFile) -> None:
 
 
 def _check_own(file: ModelFile, structure: object, scoring: object) -> None:
-    """What is the user's own is not in the file."""
+    """Raise ValueError unless the user gives what a file cannot hold."""
     of = f"{file.path} was trained with a"
     if file.header.get("scoring") and scoring is None:
         raise ValueError(f"{of} scoring of the user's own: pass it, load(path, scoring=...).")
@@ -242,7 +242,7 @@ def _structure(estimator: StructuredEstimator, header: Mapping) -> structures.St
 
 
 def history_of(values: np.ndarray) -> History:
-    """The inverse of `history_array`; ValueError for counts that are none."""
+    """Invert `history_array`; ValueError for counts that are not valid."""
     try:
         return History(map(_row, values))
     except (OverflowError, ValueError):
@@ -255,5 +255,5 @@ def _row(values: np.ndarray) -> Row:
 
 
 def unknown(path: str | Path, kind: object) -> ValueError:
-    """The refusal of a file of a later version."""
+    """Return the error for a file of a later version."""
     return ValueError(f"{path} holds a {ascii(kind)[:40]}, which this version of structlearn does not know.")

@@ -31,7 +31,7 @@ def describe(structure: object) -> dict[str, object] | None:
 
 
 def build(description: Mapping | None) -> Any:
-    """The structure that `describe` described; ValueError if there is no such structure."""
+    """Build the structure that `describe` described; ValueError if there is no such structure."""
     if description is None:
         return None
     check_form(description, DESCRIPTION, "structure")
@@ -61,7 +61,7 @@ def is_plain(value: object) -> bool:
 
 
 def to_json(value: object) -> object:
-    """A value as JSON."""
+    """Return a value as JSON."""
     if isinstance(value, np.ndarray):
         return {"array": value.tolist(), "dtype": value.dtype.str, "shape": value.shape}
     if isinstance(value, np.generic):
@@ -78,7 +78,7 @@ def to_json(value: object) -> object:
 
 
 def from_json(value: object) -> Any:
-    """The inverse of `to_json`; ValueError for what it never gives."""
+    """Invert `to_json`; ValueError for what it never returns."""
     if isinstance(value, list):
         return [from_json(v) for v in value]
     if not isinstance(value, dict):

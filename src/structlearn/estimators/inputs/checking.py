@@ -31,7 +31,7 @@ BYTES_SHARED = 1 << 24
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_examples: int) -> Array | None:
-    """Sample weights as an array of n finite numbers >= 0, not all zero; None stays None."""
+    """Return sample weights as an array of n finite numbers >= 0, not all zero; None stays None."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -47,7 +47,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_examples: int) -> Arr
 
 
 def summed_duplicates(X: Any) -> Any:
-    """`X` itself, or a copy in which repeated entries of a sparse matrix are added up."""
+    """Return `X` itself, or a copy in which repeated entries of a sparse matrix are added up."""
     if sparse.issparse(X):
         check_csr(X)
         if not X.has_canonical_format:
@@ -75,7 +75,7 @@ def _is_list(data: object) -> bool:
 
 
 def as_list(data: Any, name: str) -> Sequence[Any]:
-    """A list, tuple or array of examples, one or more; outputs, y, are not sparse."""
+    """Return a non-empty list, tuple or array of examples as a list; outputs y must not be sparse."""
     if name == "y":
         refuse_sparse(data)
     if not _is_list(data):
@@ -135,7 +135,7 @@ class Stacked(Sequence[Rows]):
     @overload
     def __getitem__(self, key: slice) -> list[Rows]: ...
     def __getitem__(self, key: int | slice) -> Rows | list[Rows]:
-        """The rows of an example; of a slice, a list of them."""
+        """Return the rows of an example, or a list of them for a slice."""
         ends, lengths = self.ends[key], self.lengths[key]
         if not isinstance(key, slice):
             return self.rows[ends - lengths : ends]
@@ -155,7 +155,7 @@ class Stacked(Sequence[Rows]):
 def stack_examples(
     X: Tables, *, ndim: int, noun: str, n_features: int | None = None, n_jobs: int = 1
 ) -> tuple[Rows, Array]:
-    """All examples' feature rows in one matrix, and each example's shape without the feature axis.
+    """Stack all examples' feature rows in one matrix; return it with each example's shape without that axis.
 
     `X` is a list of arrays with `ndim` axes, the last of which is the features, or (for ndim = 2) of sparse
     matrices. float32 stays float32 if all examples are. Data that is laid out like this already (packed, see
@@ -185,7 +185,7 @@ def stack_examples(
 
 
 def _concatenate(arrays: list[Array], n_jobs: int) -> Array:
-    """As `np.concatenate`, by so many threads where there is much to copy: the pages are new, and dear."""
+    """Concatenate arrays, with `n_jobs` threads if there is much to copy: touching new pages is slow."""
     ends = np.cumsum([len(one) for one in arrays])
     kind = np.result_type(*{one.dtype for one in arrays})
     out = np.empty((ends[-1], arrays[0].shape[1]), kind)
@@ -270,7 +270,7 @@ def check_feature_count(got: int, expected: int, name: str) -> None:
 
 
 def label_arrays(y: Outputs, noun: str) -> tuple[list[Array], Array]:
-    """`y` as a list of 1-D label arrays of one kind (strings, integers ...), and all of them end to end."""
+    """Return `y` as 1-D label arrays of one type (strings, integers ...), and all of them end to end."""
     arrays = []
     for i, one in enumerate(as_list(y, "y")):
         labels = np.asarray(one)
@@ -288,7 +288,7 @@ def label_arrays(y: Outputs, noun: str) -> tuple[list[Array], Array]:
 
 
 def label_codes(y: Outputs, noun: str, classes: Array | None = None) -> tuple[Array, Array, Array]:
-    """Classes, all labels end to end as positions in them, and how many labels each example has.
+    """Return the classes, all labels end to end as positions in them, and the number of labels per example.
 
     `classes` are all that there are, sorted, where y may lack some.
     """
@@ -300,7 +300,7 @@ def label_codes(y: Outputs, noun: str, classes: Array | None = None) -> tuple[Ar
 
 
 def encode_labels(labels: Array, classes: Array | None) -> tuple[Array, Array]:
-    """Classes, those of the labels unless given, and the labels as positions in them."""
+    """Return the classes, those of the labels unless given, and the labels as positions in them."""
     if classes is None:
         found, codes = np.unique(labels, return_inverse=True)
         return found, codes
@@ -308,14 +308,14 @@ def encode_labels(labels: Array, classes: Array | None) -> tuple[Array, Array]:
 
 
 def check_two_classes(classes: Array) -> None:
-    """ValueError for a single class; a warning of two that look like one."""
+    """Raise ValueError for a single class; warn of two that look like one."""
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least two.")
     doubt_alike(classes)
 
 
 def canonical_examples(X: Rows, codes: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Distinct examples in an order that does not depend on how they came, and all examples' weights.
+    """Return distinct examples in an order that does not depend on how they came, and all examples' weights.
 
     Equal rows with equal outputs become one example of their summed weight: a weight of 2 then is the same
     problem as a repeated row, up to rounding, and so is any order of the rows.
@@ -344,7 +344,7 @@ def canonical_examples(X: Rows, codes: Array, weight: Array | None) -> tuple[Arr
 
 
 def _mix(x: Array) -> Array:
-    """A mixing of 64 bits (the finaliser of splitmix64)."""
+    """Mix 64 bits (the finaliser of splitmix64)."""
     x = x ^ (x >> np.uint64(30))
     x *= np.uint64(0xBF58476D1CE4E5B9)
     x ^= x >> np.uint64(27)
@@ -354,7 +354,7 @@ def _mix(x: Array) -> Array:
 
 
 def _row_hashes(X: Rows, rows_at_once: int = 4096, entries_at_once: int = 1 << 14) -> Array:
-    """A 64-bit hash of each row: the sum over its non-zeros of a mixing of column and value.
+    """Return a 64-bit hash of each row: the sum over its non-zeros of a mixing of column and value.
 
     So many at once as stay in the processor's cache.
     """

@@ -41,7 +41,7 @@ class BrokenStep(NamedTuple):
 def forbidden_steps(
     constraints: Constraints, classes: Array, unknown: str | None = None
 ) -> list[Step] | None:
-    """The steps between positions in `classes` that constraints forbid; ValueError for what is none.
+    """Return the steps between positions in `classes` that constraints forbid; ValueError if not valid.
 
     unknown : what stands for labels that are not known, to and from which every step is free
     """
@@ -109,7 +109,7 @@ def _parse_label(label: object, scheme: str) -> tuple[str, str]:
 
 
 def scheme_of(y: Outputs, unknown: str | None = None) -> str | None:
-    """The scheme that all labels follow, or None. (IOB1 needs none: all its sequences can be read.)"""
+    """Return the scheme that all labels follow, or None. (IOB1 needs none: all its sequences can be read.)"""
     classes, codes, lengths = label_codes(y, "sequence")
     marks = {str(label)[:1] for label in classes.tolist()}
     scheme = "bilou" if marks & {"L", "U"} else "bioes" if marks & {"E", "S"} else "bio"
@@ -123,7 +123,7 @@ def scheme_of(y: Outputs, unknown: str | None = None) -> str | None:
 def first_broken(
     structure: Chain | ConditionedChain, classes: Array, codes: Array, lengths: Array
 ) -> BrokenStep | None:
-    """The first forbidden step of label sequences, end to end."""
+    """Return the place of the first forbidden step in label sequences that stand end to end."""
     wrong = np.flatnonzero(structure.broken(codes, lengths))
     if not wrong.size:
         return None
@@ -146,7 +146,7 @@ def check_steps(
     lengths: Array,
     which: Array | None = None,
 ) -> None:
-    """ValueError that names the first sequence whose gold labels make a forbidden step.
+    """Raise ValueError that names the first sequence whose gold labels make a forbidden step.
 
     which : what the sequences are called; 0, 1, 2 ... unless given
     """
@@ -165,7 +165,7 @@ def check_steps(
 
 
 def check_labels(constraints: Constraints, y: Outputs | None) -> None:
-    """The same of the labels as users pass them, before they are dealt out to workers; None is theirs."""
+    """Check the labels as users pass them, before they are dealt out to workers; None is left to these."""
     if constraints is not None and y is not None:
         classes, codes, lengths = label_codes(y, "sequence")
         chain = Chain(len(classes), forbidden=forbidden_steps(constraints, classes))

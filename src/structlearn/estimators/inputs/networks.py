@@ -31,7 +31,7 @@ class Network(Protocol):
 
 
 def network_arrays(graph: Network, nodes: Attributes, edges: Attributes, name: str) -> tuple[Array, ...]:
-    """Node features, edges and, where attributes of edges are named, edge features.
+    """Return node features, edges and, if attributes of edges are named, edge features.
 
     Nodes are in the order of `graph.nodes`, edges as `graph.edges` names their ends.
     """
@@ -51,7 +51,7 @@ def network_arrays(graph: Network, nodes: Attributes, edges: Attributes, name: s
 
 
 def _rows(items: Iterable[tuple[str, Any]], attributes: str | Sequence[str], name: str) -> Array:
-    """A row of numbers for each: its attributes, numbers or vectors, beside each other."""
+    """Return one row of numbers each: its attributes, numbers or vectors, side by side."""
     names = [attributes] if isinstance(attributes, str) else list(attributes)
     rows = []
     for what, data in items:
@@ -65,7 +65,7 @@ def _rows(items: Iterable[tuple[str, Any]], attributes: str | Sequence[str], nam
 
 
 def network_labels(graphs: Iterable[object], attribute: str) -> list[Array]:
-    """Labels of the nodes of each graph by an attribute; None where a node has none."""
+    """Return the labels of the nodes of each graph, from an attribute; None for a node that lacks it."""
     found = []
     for i, graph in enumerate(graphs):
         if not isinstance(graph, Network):

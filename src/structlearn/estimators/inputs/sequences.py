@@ -38,7 +38,7 @@ class SequenceReader:
         return rows, shapes[:, 0]
 
     def number_features(self, X: Tables) -> Tables:
-        """Number features that have names as training did; ValueError for the other kind of features."""
+        """Map features that have names to numbers as training did; ValueError for the other kind of features."""
         if not is_named(X) and not has_pairs(X):
             if self.features is not None and has_words(X):
                 raise ValueError(
@@ -52,7 +52,7 @@ class SequenceReader:
 
 
 def learn_features(X: Tables) -> tuple[Tables, TokenFeatures | None]:
-    """Number the features of training data, where they have names; return those as well."""
+    """Map the features of training data to numbers, if they have names; return the names as well."""
     rows: Tables = TokenFeatures().fit_transform(X) if is_named(X) or has_pairs(X) else X
     return rows, rows.features if isinstance(rows, NamedRows) else None
 

@@ -42,7 +42,7 @@ class Mark(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def mark_of(tag: str) -> Mark:
-    """What a tag says."""
+    """Return the mark and the type of a tag."""
     kind, _, own = tag.partition("-")
     if kind == OUTSIDE:
         return Mark(OUTSIDE, "")
@@ -55,7 +55,7 @@ def is_mark(tag: str) -> bool:
 
 
 def tag_type(tag: str) -> str:
-    """The type of a tag: "NP" of "B-NP", "" of "O" and of a bare "B"."""
+    """Return the type of a tag: "NP" of "B-NP", "" of "O" and of a bare "B"."""
     return mark_of(tag).type
 
 
@@ -66,7 +66,7 @@ def is_boundary(before: str, tag: str) -> bool:
 
 
 def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
-    """(type, first, last + 1) of each span of one sentence, in their order.
+    """Return (type, first, last + 1) of each span of one sentence, in order.
 
     >>> spans(["B-NP", "I-NP", "O", "I-NP", "S-LOC"])
     [('NP', 0, 2), ('NP', 3, 4), ('LOC', 4, 5)]
@@ -107,12 +107,12 @@ class SpanReading:
         return f"I-{text}" if self.plain and text != OUTSIDE else text
 
     def read(self, labels: Sequence[Any]) -> list[tuple[int, int, Any]]:
-        """(start, end, label) of each span of a sentence; a label is a type or, where plain, itself."""
+        """Return (start, end, label) of each span of a sentence; a label is a type or, if plain, itself."""
         found = spans(map(self._tag, labels))
         return [(first, end, labels[first] if self.plain else own) for own, first, end in found]
 
     def rows(self, found: Iterable[tuple[int, int, Any]]) -> Array:
-        """What `read` found, as structures take it: (begin, end, kind)."""
+        """Return what `read` found as structures take it: (begin, end, kind)."""
         rows = [(first, end, self._kinds[str(own)]) for first, end, own in found]
         return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
@@ -126,5 +126,5 @@ class SpanReading:
 
 @lru_cache(maxsize=16)
 def span_reading(classes: tuple[object, ...]) -> SpanReading:
-    """The reading of these labels."""
+    """Return the way in which these labels are read as spans."""
     return SpanReading(classes)

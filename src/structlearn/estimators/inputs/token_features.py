@@ -113,11 +113,11 @@ class TokenFeatures:
         return self._encode(read, self.places(list(read.names)))
 
     def hashes(self) -> Array:
-        """64-bit hashes of the features' names."""
+        """Return 64-bit hashes of the features' names."""
         return self.keys_ if self.names_ is None else _keys(self.names_)
 
     def get_feature_names_out(self) -> Array:
-        """The name of each column, as an array of strings."""
+        """Return the name of each column as an array of strings."""
         if self.names_ is None:
             raise ParameterError(
                 "The names of the features were not kept: train with {keep_names}, not {hash_bits}."
@@ -140,7 +140,7 @@ class TokenFeatures:
         return self.keys_[order], order
 
     def places(self, names: list[str]) -> Array:
-        """The column of each name; -1 of those that training never saw."""
+        """Return the column of each name; -1 for names that training never saw."""
         if self.hash_bits is None and self.names_ is not None:
             return np.array([self._place_of.get(name, -1) for name in names], dtype=np.int64)
         keys = _keys(names)
@@ -165,7 +165,7 @@ class TokenFeatures:
     # ---- in model files --------------------------------------------------------------------------------
 
     def to_stored(self) -> tuple[dict[str, object], dict[str, Array]]:
-        """What a file's header says, and arrays: names end to end in UTF-8, or keys."""
+        """Return the header entry, and arrays: names end to end in UTF-8, or keys."""
         about: dict[str, object] = {
             "n_features": self.n_features,
             "min_count": self.min_count,
@@ -180,7 +180,7 @@ class TokenFeatures:
 
     @classmethod
     def from_stored(cls, about: Mapping[str, Any], arrays: Mapping[str, Array]) -> TokenFeatures:
-        """The inverse of `to_stored`; ValueError if the file's features are none."""
+        """Invert `to_stored`; ValueError if the file's features are not valid."""
         check_form(about, _FORM, "features")
         names, keys = None, arrays.get("keys")
         if keys is None:
@@ -219,5 +219,5 @@ def _bytes(name: str) -> bytes:
 
 
 def _keys(names: list[str]) -> Array:
-    """64-bit hashes of names."""
+    """Return 64-bit hashes of names."""
     return np.frombuffer(b"".join(blake2b(_bytes(one), digest_size=8).digest() for one in names), dtype="<u8")

@@ -44,7 +44,7 @@ def _is_sequence(X: object) -> bool:
 
 
 def names_read(X: Iterable[Sequence[TokenForm]]) -> list[str]:
-    """The names of all features of a text."""
+    """Return the names of all features of a text."""
     return list(TokenReader().read(X).names)
 
 
@@ -53,7 +53,7 @@ class _Unfit(Exception):
 
 
 def _spell_number(value: Any) -> str:
-    """A number that is none of float32, in few characters."""
+    """Return a number that float32 cannot hold in a few characters."""
     try:
         return f"{float(value):g}"
     except OverflowError:
@@ -183,7 +183,7 @@ class TokenReader:
             )
 
     def _add_weight(self, name: str, value: Any) -> None:
-        """A feature with a weight, which must be a number of float32."""
+        """Add a feature with a weight, which must be a number that float32 can hold."""
         if not -3.4e38 < value < 3.4e38:  # neither is NaN
             raise _Unfit(
                 f"has {_spell_number(value)} as the value of the feature {quoted(name)}; leave the feature "

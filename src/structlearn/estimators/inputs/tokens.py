@@ -49,7 +49,7 @@ DEFAULT_TEMPLATES = (
 
 
 def token_codes(X: Sentences, given: Sequence[str], wanted: Sequence[str]) -> tuple[Array, Array]:
-    """Hashes of the `wanted` columns, sentences end to end, and the sentences' lengths.
+    """Return hashes of the `wanted` columns, sentences end to end, and the sentences' lengths.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ def token_codes(X: Sentences, given: Sequence[str], wanted: Sequence[str]) -> tu
 
 
 def frequent(codes: Array, least: int) -> Array:
-    """(column, code) pairs that occur at least so often, as sorted numbers."""
+    """Return the (column, code) pairs that occur at least `min_count` times, as sorted numbers."""
     found, counts = np.unique(_by_column(codes), return_counts=True)
     return found[counts >= least]
 
 
 def without_rare(codes: Array, known: Array) -> Array:
-    """Codes, those not known replaced by one that stands for all rare strings."""
+    """Return codes in which unknown ones are replaced by one code for all rare strings."""
     return np.where(np.isin(_by_column(codes), known), codes, RARE_CODE)
 
 
@@ -87,7 +87,7 @@ def _by_column(codes: Array) -> Array:
 
 
 def _source(name: str, given: Sequence[str]) -> tuple[int, Callable[[str], str]]:
-    """Where a column comes from: its place among the given ones, and what is made of a string there."""
+    """Return the place of a column's source among the given ones, and the function made of its strings."""
     if name in given:
         return list(given).index(name), lambda text: text
     if "form" in given:

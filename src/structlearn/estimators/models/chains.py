@@ -104,7 +104,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         return np.argmax(self._unary(parts), axis=1)
 
     def _unary(self, parts: Array) -> Array:
-        """The table of label parts, of shape (length, K), that local parts begin with."""
+        """Return the table of label parts, of shape (length, K), that local parts begin with."""
         k = len(self.classes)
         return parts[: parts.size // self.structure.n_columns * k].reshape(-1, k)
 
@@ -195,7 +195,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         return self.structure
 
     def codes_of(self, y: Outputs) -> list[Array | None]:
-        """Number labels; None for a sequence that has a label unknown to the model."""
+        """Return labels as numbers; None for a sequence that has a label unknown to the model."""
         place = {label: k for k, label in enumerate(self.classes.tolist())}
         found = ([place.get(one) for one in labels.tolist()] for labels in label_arrays(y, "sequence")[0])
         return [None if None in codes else np.array(codes, dtype=np.int64) for codes in found]

@@ -135,7 +135,7 @@ class SegmentModel(LinearModel[Segments]):
         return {label: k for k, label in enumerate(self.labels.tolist())}
 
     def codes_of(self, y: Outputs) -> list[Any]:
-        """Number labels; None where a label or a length is unknown to the model."""
+        """Return labels as numbers; None if a label or a length is unknown to the model."""
         place, found = self._label_places, []
         for i, spans in enumerate(as_list(y, "y")):
             rows = [(a, b, place.get(label)) for a, b, label in checked_spans(spans, i)]
@@ -170,7 +170,7 @@ class SegmentModel(LinearModel[Segments]):
             yield from zip(table[np.arange(len(table)), found].tolist(), (right == found).tolist())
 
     def _states(self, y: Outputs, tables: list[Array]) -> list[Array]:
-        """The state of each token; -1 in a span whose label is not known."""
+        """Return the state of each token; -1 in a span whose label is unknown."""
         place, found = self._label_places, []
         for spans, table in zip(y, tables):
             states = np.full(len(table), len(place))

@@ -53,7 +53,7 @@ class Design:
             self._centre_sparse(X, p)
 
     def _centre_dense(self, X: Array, p: Array) -> None:
-        """The nearest float64 to each mean, and what that leaves."""
+        """Return the float64 nearest to each mean, and the rest that it leaves."""
         near = weighted_mean(X, p)
         self.means = near
         beyond = np.sum([p[rows] @ self._block(rows) for rows in row_slices(self.shape[0])], axis=0)
@@ -63,7 +63,7 @@ class Design:
         self._left = np.where(np.abs(left) > noise, left, 0.0)  # a constant column becomes zero
 
     def _block(self, rows: slice = slice(None), columns: slice = slice(None)) -> Array:
-        """x_i - mean, laid out."""
+        """Return x_i - mean as a dense array."""
         block = self.X[rows, columns]
         if isinstance(block, np.ndarray):
             return (_float64(block) - self.means[columns]) - self._left[columns]
@@ -96,23 +96,23 @@ class Design:
         return np.sqrt(squares)
 
     def times(self, w: Array) -> Array:
-        """A w."""
+        """Return A w."""
         if self.is_sparse:
             return self.root * (self.X @ w - self._left @ w)
         return self.root * np.concatenate([self._block(rows) @ w for rows in row_slices(self.shape[0])])
 
     def residual(self, y: Array, w: Array) -> Array:
-        """y - A w, orthogonal to sqrt(p) as y and A are where they are centred."""
+        """Return y - A w, orthogonal to sqrt(p) as y and A are where they are centred."""
         return self.project(y - self.times(w))
 
     def project(self, r: Array) -> Array:
-        """What of r is orthogonal to sqrt(p); r itself where nothing is centred."""
+        """Return the part of r that is orthogonal to sqrt(p); r itself where nothing is centred."""
         for _ in range(2 if self.centred else 0):  # once more for what rounding left
             r = r - self.root * (self.root @ r)
         return r
 
     def adjoint(self, r: Array) -> Array:
-        """A^T r."""
+        """Return A^T r."""
         weighted = self.root * r
         if self.is_sparse:
             return self.X.T @ weighted - self._left * weighted.sum()
@@ -122,7 +122,7 @@ class Design:
         return total
 
     def gram(self) -> Array:
-        """A^T A, of shape (d, d)."""
+        """Return A^T A, of shape (d, d)."""
         if self.is_sparse:
             scaled = sparse.diags_array(self.root) @ self.X
             return (scaled.T @ scaled).toarray() - np.outer(self._left, self._left)
@@ -133,7 +133,7 @@ class Design:
         return total
 
     def kernel(self) -> Array:
-        """A A^T, of shape (n, n)."""
+        """Return A A^T, of shape (n, n)."""
         if self.is_sparse:
             scaled = sparse.diags_array(self.root) @ self.X
             cross = np.outer(self.root, scaled @ self._left)
@@ -146,11 +146,11 @@ class Design:
         return total
 
     def laid_out(self) -> Array:
-        """A itself."""
+        """Return A as a dense array."""
         return self.root[:, None] * self._block()
 
     def triangle(self, y: Array) -> Array:
-        """R of a QR decomposition of A with y as one more column, which is never laid out as a whole."""
+        """Return R of a QR decomposition of A with y as one more column, never laid out as a whole."""
         from scipy import linalg
 
         R = np.zeros((0, self.shape[1] + 1))
@@ -160,7 +160,7 @@ class Design:
         return R
 
     def columns(self, weighted: bool) -> tuple[Rows, Array]:
-        """Columns for coordinate descent, sqrt(n) A without and with what is to be subtracted along sqrt(p).
+        """Return columns for coordinate descent: sqrt(n) A, without and with what sqrt(p) subtracts.
 
         Float32 is kept where the values stay as they are: where X is neither centred entrywise nor weighted.
         """
@@ -193,28 +193,28 @@ class CentredData(NamedTuple):
             return float(self.y @ self.y) / 2
 
     def check_squares(self) -> None:
-        """ValueError if squares are infinite; where `solve` trains, it looks itself."""
+        """Raise ValueError if squares are infinite; where `solve` trains, it checks that itself."""
         with np.errstate(over="ignore"):
             if not np.isfinite(self.A.sizes @ self.A.sizes + self.at_zero):
                 raise ValueError(TOO_LARGE)
 
 
 def times(X: Rows, w: Array) -> Array:
-    """X w in float64, without a float64 copy of all of X."""
+    """Return X w in float64, without a float64 copy of all of X."""
     if sparse.issparse(X) or X.dtype == np.float64:
         return X @ w
     return np.concatenate([_float64(X[rows]) @ w for rows in row_slices(X.shape[0])])
 
 
 def weighted_mean(X: Array, p: Array) -> Array:
-    """sum_i p_i x_i, to the rounding of float64."""
+    """Return sum_i p_i x_i, to the rounding of float64."""
     if X.dtype == np.float64:
         return p @ X
     return np.sum([p[rows] @ _float64(X[rows]) for rows in row_slices(X.shape[0])], axis=0)
 
 
 def centre(y: Array, p: Array) -> tuple[Array, float]:
-    """Y minus its weighted mean, and the mean."""
+    """Return y minus its weighted mean, and the mean."""
     design = Design(y[:, None], p, True)
     return design._block()[:, 0], float(design.means[0])
 
@@ -228,7 +228,7 @@ def _float64(block: Array) -> Array:
 
 
 def quadratic_forms(X: Rows, means: Array, matrix: Array) -> Array:
-    """(x - means)^T M (x - means) of each row x, with a positive semidefinite M: what is below zero is 0."""
+    """Return (x - means)^T M (x - means) of each row x, M positive semidefinite: below zero it is 0."""
     found = np.empty(X.shape[0])
     for rows in row_slices(X.shape[0]):
         block = X[rows]

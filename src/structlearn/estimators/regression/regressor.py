@@ -270,7 +270,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return Stopping(self.tol, self.max_passes, self.max_seconds, relative=True)
 
     def _objective(self, data: CentredData) -> LeastSquares:
-        """Rows times sqrt(n p_i), minus the means, or with what of them is to be subtracted from products."""
+        """Return rows times sqrt(n p_i), minus the means, or with what is to be subtracted from products."""
         X, means = data.A.columns(data.weighted)
         penalty, l1, l2, groups = self._penalty_terms(X.shape[1])
         axis = data.A.root if self.fit_intercept else None
@@ -318,7 +318,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         self._solver()
 
     def _solver(self) -> str:
-        """What "auto" stands for; a refusal where the named solver cannot do it."""
+        """Return the solver, also where it is "auto"; ValueError if the named solver cannot do it."""
         smooth = self.penalty == "l2" or self.regularization == 0
         smooth = smooth or (self.penalty == "elasticnet" and self.l1_ratio == 0)
         if self.posterior is not None or self.solver == "auto":
@@ -349,13 +349,13 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return self.weights_
 
     def predict(self, X: Table, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """<w, x> + b; with `return_std` also the standard deviations of `predictive_distribution`."""
+        """Return <w, x> + b; with `return_std` also the standard deviations of `predictive_distribution`."""
         if return_std:
             return self._mean_and_std(X)
         return times(self._rows_to_predict(X), self.weights_) + self.intercept_
 
     def predictive_distribution(self, X: Table) -> GaussianPrediction:
-        """The normal distribution of y given each x, with `mean`, `std`, `interval(level)` and `logpdf(y)`.
+        """Return the normal distribution of y given x, with `mean`, `std`, `interval(level)`, `logpdf(y)`.
 
         Its variance is `noise_variance_`; with posterior="gaussian" what is not known of w and b adds to it,
         (x - mean)^T covariance (x - mean) + 1/(beta n).
@@ -365,7 +365,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return GaussianPrediction(*self._mean_and_std(X))
 
     def credible_interval(self, level: float = 0.95) -> Array:
-        """Central intervals of the weights' posterior, of shape (n_features, 2)."""
+        """Return central intervals of the weights' posterior, of shape (n_features, 2)."""
         from structlearn.estimators.regression.bayes import central_interval
 
         check_is_fitted(self, "weights_")

@@ -78,7 +78,7 @@ class Columns(RowMap):
 
 
 def _positions(fitted: Any, chosen: Any) -> list[int]:
-    """Columns that were chosen by position, name, slice or mask."""
+    """Return the places of columns that were chosen by position, name, slice or mask."""
     places = np.arange(fitted.n_features_in_)
     names = getattr(fitted, "feature_names_in_", places).tolist()
     if isinstance(chosen, slice):

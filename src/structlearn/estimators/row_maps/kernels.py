@@ -157,7 +157,7 @@ class HashedProducts(RowMap):
 
 
 def _squared_distances(X: Rows, Y: Rows) -> Array:
-    """||x - y||^2 of all rows of X and of Y, by float64 products."""
+    """Return ||x - y||^2 of all rows of X and of Y, by float64 products."""
     X64, Y64 = X.astype(np.float64, copy=False), Y.astype(np.float64, copy=False)
     found = _squares(X64)[:, None] - 2 * product(X64, Y64.T) + _squares(Y64)
     return np.maximum(found, 0.0).astype(X.dtype)

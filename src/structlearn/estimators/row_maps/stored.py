@@ -47,7 +47,7 @@ class StoredTransformer:
         return self.maps[-1].n_outputs
 
     def fit(self, X: Rows, y: object = None) -> Self:
-        """Nothing: it is fitted."""
+        """Do nothing: it is fitted."""
         return self
 
     @property
@@ -56,7 +56,7 @@ class StoredTransformer:
         return self.maps[0].of_tables
 
     def origins(self, inputs: Sequence[Origin] | None = None) -> list[Origin]:
-        """What each output is made of, where the inputs are made of these."""
+        """Return the origin of each output, given those of the inputs."""
         found = [Origin(j) for j in range(self.n_features_in_)] if inputs is None else list(inputs)
         for one in self.maps:
             found = [
@@ -68,18 +68,18 @@ class StoredTransformer:
         return found
 
     def names(self, inputs: Sequence[str]) -> list[str]:
-        """What the outputs are called, where the inputs have these names."""
+        """Return the names of the outputs, given those of the inputs."""
         return [suffix if j is None else f"{inputs[j]}{suffix}" for j, suffix in self.origins()]
 
     def transform(self, X: Any) -> Rows:
-        """X of shape (n, n_features_in_), rows of numbers or a table, as (n, n_outputs)."""
+        """Map X of shape (n, n_features_in_), rows of numbers or a table, to (n, n_outputs)."""
         X = frame_array(X) if is_frame(X) else X
         for one in self.maps:
             X = one.transform(X)
         return X
 
     def check(self) -> None:
-        """ValueError if the maps' arrays, or a map and the next, do not fit together."""
+        """Raise ValueError if the maps' arrays, or a map and the next, do not fit together."""
         if not self.maps:
             raise ValueError("its row map has no steps")
         for one in self.maps:
@@ -102,7 +102,7 @@ class StoredTransformer:
 
 
 def stored_transformer(fitted: object) -> StoredTransformer:
-    """The maps of a fitted transformer; a ValueError that names what no model file can hold."""
+    """Return the maps of a fitted transformer; ValueError that names what no model file can hold."""
     maps = tuple(_maps(fitted))
     if not maps:
         raise not_kept("Pipeline without steps", "pipelines with at least one")
@@ -127,7 +127,7 @@ def _maps(fitted: Any) -> Iterator[RowMap]:
 def write_steps(
     transformer: StoredTransformer, prefix: str = ""
 ) -> tuple[list[dict[str, object]], dict[str, Array]]:
-    """The steps as the header has them (see `STEP`), and all arrays by name."""
+    """Return the steps as the header holds them (see `STEP`), and all arrays by name."""
     names = {entry.kind: name for name, entry in ROW_MAPS.items()}
     steps: list[dict[str, object]] = []
     arrays: dict[str, Array] = {}
@@ -160,7 +160,7 @@ def _are_transformers(value: object) -> bool:
 
 
 def read(steps: Sequence[Mapping[str, Any]], load: Callable[[str], Array], names: Iterable[str]) -> Any:
-    """The inverse of `write_steps`, checked: `names` are those of the arrays, and `load` reads one.
+    """Invert `write_steps` and check: `names` are those of the arrays, and `load` reads one.
 
     ValueError for what it never gives.
     """
@@ -181,7 +181,7 @@ class _Reader(NamedTuple):
         return self.load(name)
 
     def transformer(self, steps: Sequence[Any], prefix: str, depth: int) -> StoredTransformer:
-        """One transformer, not checked as a whole."""
+        """Read one transformer, without checking it as a whole."""
         if depth > _DEEPEST:
             raise ValueError(f"row maps lie more than {_DEEPEST} deep in it")
         return StoredTransformer(self._map(step, f"{prefix}{k}:", depth) for k, step in enumerate(steps))

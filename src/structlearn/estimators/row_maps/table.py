@@ -93,7 +93,7 @@ class Levels(RowMap):
         ]
 
     def _outputs_of(self, j: int) -> Iterator[Level]:
-        """What each output of a column stands for."""
+        """Yield the level that each output of a column stands for."""
         for place in range(self.widths[j]):
             own = [level for level, one in zip(self.levels[j], self.outputs[j]) if one == place]
             yield own[0] if len(own) == 1 and place != self.unknown[j] else RARE
@@ -132,7 +132,7 @@ def _plain(level: object) -> Level:
 def _column(
     levels: list[Level], rare: Any, dropped: int | None, *, grouped: bool, strict: bool
 ) -> tuple[list[Level], list[int], int, int]:
-    """Levels that must be known, their outputs, how many of these there are, and that of unknown levels.
+    """Return the levels that must be known, their outputs, their number, and the output of unknown levels.
 
     Frequent levels come first, in their order, then one output for all rare ones; one may be dropped.
     """

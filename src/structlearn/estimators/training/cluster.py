@@ -135,7 +135,7 @@ def train_on(
 
 
 def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFrankWolfe:
-    """The solver itself; ValueError for what a cluster cannot do."""
+    """Return the solver itself; ValueError for what a cluster cannot do."""
     if not isinstance(solver, BlockFrankWolfe):
         raise ParameterError(
             "A cluster trains with {solver=seg}, 'bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'."
@@ -165,7 +165,7 @@ def _driver(solver: Solver, estimator: StructuredEstimator[S]) -> JoinedBlocks:
 
 @contextmanager
 def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions) -> Iterator[None]:
-    """While partitions are laid out, the transformer of rows is one that was fitted to all rows before."""
+    """Have the row transformer be one that was fitted to all rows, while partitions are laid out."""
     given = getattr(estimator, "row_transformer", None)
     if given is None or not isinstance(estimator, MappedRows):
         yield
@@ -198,7 +198,7 @@ def _all_rows(estimator: StructuredEstimator[S], X: Any) -> Rows:
 
 @contextmanager
 def _folder(checkpoint: Checkpoint | None) -> Iterator[tuple[Path, Checkpoint]]:
-    """Where partitions go, and how workers write their blocks: beside the driver's checkpoint, if any."""
+    """Yield the folder of the partitions and the workers' checkpoint: beside the driver's, if any."""
     scratch = Path(tempfile.mkdtemp(prefix="structlearn-"))
     try:
         if checkpoint is None:

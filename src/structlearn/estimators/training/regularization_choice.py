@@ -75,7 +75,7 @@ def is_count(cost: object) -> bool:
 
 
 def sized_regularization(scoring: JointScoring, *, counted: bool) -> float:
-    """0.01 s^2 where losses are sums over nodes, else 0.01 s^2 m; 0.01 where s^2 is 0."""
+    """Return 0.01 s^2 where losses are sums over nodes, else 0.01 s^2 m; 0.01 where s^2 is 0."""
     rows = (scoring.local.X, scoring.pairs.X)
     with np.errstate(over="ignore"):
         squares = sum(one.shape[0] * np.square(column_sizes(one)).sum() for one in rows)

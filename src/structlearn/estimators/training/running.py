@@ -195,12 +195,12 @@ class EstimatorTraining(Generic[S]):
         return solution
 
     def _say_why_loss(self, certificate: Certificate) -> Certificate:
-        """With the reason in its status, where the loss is not the usual one."""
+        """Add the reason to the status, if the loss is not the usual one."""
         why = self.estimator.chosen_loss().why
         return replace(certificate, status=sentences(certificate.status, why)) if why else certificate
 
     def _add_advice(self, certificate: Certificate, objective: Any) -> Certificate:
-        """With the cause in its status, where training has not converged and columns are unscaled."""
+        """Add the cause to the status, if training has not converged and columns are not scaled."""
         scoring = getattr(objective, "scoring", None)
         if certificate.converged or not isinstance(scoring, RowScoring):
             return certificate

@@ -46,7 +46,7 @@ class Former(NamedTuple):
 
 
 def places_by_name(before: TokenFeatures, now: TokenFeatures) -> Array:
-    """Where each feature of now was before; -1 where it was not."""
+    """Return the column of each feature in the earlier model, -1 for new features."""
     if now.hash_bits is not None or before.hash_bits is not None:
         return places_by_column(before.n_features, now.n_features)
     known, wanted = before.hashes(), now.hashes()
@@ -56,7 +56,7 @@ def places_by_name(before: TokenFeatures, now: TokenFeatures) -> Array:
 
 
 def places_by_column(n_before: int, n_now: int) -> Array:
-    """The same of features without names: columns are the same if there are as many."""
+    """Return the same for features without names: columns are the same if their number is."""
     return np.arange(n_now) if n_before == n_now else np.full(n_now, -1)
 
 
@@ -105,7 +105,7 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
         return start_at(objective, first, start.former.solution)
 
     def _start(self) -> Start | None:
-        """What this fit was told to start at, or has found."""
+        """Return the start that this fit was given, or has found."""
         found = vars(self.estimator).get("_start", former_of(self.estimator).get("_start"))
         forget_attributes(self.estimator, "_start")
         return found
@@ -117,7 +117,7 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
 
 
 def first_weights(former: Former, places: Array, model: ChainClassifier, objective: Objective) -> Array:
-    """The first weights of a new problem: those known before, zero for what is new."""
+    """Return the first weights of a new problem: those known before, zero for new ones."""
     structure, n_weights, k = objective.structure, objective.n_weights, len(model.classes_)
     w = np.zeros(n_weights)
     W = w[: n_weights - structure.n_shared].reshape(-1, k)
@@ -138,7 +138,7 @@ def first_weights(former: Former, places: Array, model: ChainClassifier, objecti
 
 
 def start_at(objective: Objective, w: Array, before: Solution) -> Solution:
-    """A start at weights: with the dual point of the predictions there, where the loss is smooth."""
+    """Return a start at given weights, with the dual point of the predictions there if the loss is smooth."""
     point = None
     if objective.regularizer.smooth:
         n = objective.scoring.n_examples

@@ -52,7 +52,7 @@ class Explanation(NamedTuple):
 def explanations(
     chain: ChainClassifier, X: Tables, names: Names | None = None
 ) -> Iterator[list[Explanation]]:
-    """Those of all tokens, sequence by sequence."""
+    """Yield the explanations of all tokens, sequence by sequence."""
     check_is_fitted(chain, "weights_")
     if names is None:
         names = token_names_in(chain.features_, X) if is_named(X) else own_names(chain)
@@ -81,7 +81,7 @@ class _Sequence(NamedTuple):
     names: Names
 
     def explain(self, theta: Array) -> list[Explanation]:
-        """An explanation for each token, from the scores of all parts."""
+        """Explain each token, given the scores of all parts."""
         labels = self.model.classes.tolist()
         found = []
         for t, (label, scores) in enumerate(zip(self.path.tolist(), self._alternatives(theta))):
@@ -107,7 +107,7 @@ class _Sequence(NamedTuple):
         return found
 
     def _contributions(self, t: int, label: int, other: int) -> Iterator[Contribution]:
-        """Those of features, of the constant, and of the steps before and after."""
+        """Yield the contributions of features, of the constant, and of the steps before and after."""
         W = self.model.rows.table
         columns, values = _entries(self.rows, t)
         amounts = values * (W[columns, label] - W[columns, other])
@@ -121,7 +121,7 @@ class _Sequence(NamedTuple):
         yield from self._borders(t, label, other)
 
     def _step(self, t: int, step: tuple[int, int], other: tuple[int, int]) -> Iterator[Contribution]:
-        """What the step to token t adds, by itself and by the features of token t that score steps."""
+        """Yield what the step to token t adds, by itself and through features of t that score steps."""
         labels = self.model.classes.tolist()
         table = self.model.transitions
         before, after = (labels[k] for k in step)
@@ -136,7 +136,7 @@ class _Sequence(NamedTuple):
             yield Contribution(Transition(before, after, 0.0, name).name, amount)
 
     def _borders(self, t: int, label: int, other: int) -> Iterator[Contribution]:
-        """What being the first or the last label adds."""
+        """Yield what being the first or the last label adds."""
         model, name = self.model, self.model.classes.tolist()[label]
         if not isinstance(model.structure, Chain):
             return
@@ -149,7 +149,7 @@ class _Sequence(NamedTuple):
 
 
 def _entries(rows: Rows, t: int) -> tuple[Array, Array]:
-    """Columns and values of a row that are not zero."""
+    """Return the columns and values of the nonzero entries of a row."""
     row = rows[t]
     if sparse.issparse(row):
         return row.indices.astype(np.int64), row.data.astype(np.float64)

@@ -71,7 +71,7 @@ class WeightNames(NamedTuple):
 def top_weights(
     estimator: Any, k: int = 10, names: Names | None = None, labels: Sequence[object] | None = None
 ) -> list[WeightGroup]:
-    """The k largest positive and negative weights of each kind, of any fitted estimator.
+    """Return the k largest positive and negative weights of each kind, of any fitted estimator.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def top_weights(
 
 
 def top_features(chain: ChainClassifier, k: int = 10, names: Names | None = None) -> TopFeatures:
-    """The k largest positive and negative weights of each label, of transitions, and of their features."""
+    """Return the k largest positive and negative weights of labels, transitions and their features."""
     _check_count(k)
     words = WeightNames(names or own_names(chain), chain.classes_.tolist())
     labels = {group.of: group.weights for group in _of_rows(chain, k, words)}
@@ -108,7 +108,7 @@ def _check_count(k: int) -> None:
 
 @singledispatch
 def weight_groups(estimator: Any, k: int, words: WeightNames) -> Iterator[WeightGroup]:
-    """The groups of an estimator; a new kind of estimator registers its own."""
+    """Yield the weight groups of an estimator; a new kind of estimator registers its own."""
     coef = np.atleast_2d(getattr(estimator, "coef_", estimator.weights_))
     constant = np.atleast_1d(getattr(estimator, "intercept_", 0.0))
     yield from _groups(FEATURES, [None], coef, k, words.features, constant)
@@ -167,7 +167,7 @@ def _of_segments(estimator: SegmentClassifier, k: int, words: WeightNames) -> It
 
 
 def _group_of_table(kind: str, table: Array, k: int, names: list[str]) -> Iterator[WeightGroup]:
-    """A group of all entries of a table, whose names are in a list."""
+    """Yield one group of all entries of a table, whose names are in a list."""
     return _groups(kind, [None], table.reshape(1, -1), k, lambda places: [names[j] for j in places.tolist()])
 
 
@@ -203,7 +203,7 @@ def _of_trees(estimator: TreeParser, k: int, words: WeightNames) -> Iterator[Wei
 def _groups(
     kind: str, of: Sequence[object], table: Array, k: int, names: Names, constant: Array | None = None
 ) -> Iterator[WeightGroup]:
-    """A group for each row of a table of weights; `constant` has one more weight a row, where not zero."""
+    """Yield one group per row of a table of weights; `constant` has one more weight per row, if not zero."""
     others = np.zeros(len(table)) if constant is None else constant
     tops = _top_of_table(table, k, names, others)
     for label, row, other, weights in zip(of, table, others, tops, strict=True):
@@ -212,7 +212,7 @@ def _groups(
 
 
 def _top_of_table(table: Array, k: int, names: Names, constant: Array) -> Iterator[list[NamedWeight]]:
-    """The top weights of each row, all names looked up at once."""
+    """Yield the top weights of each row, looking all names up at once."""
     n = table.shape[1]
     places = [top_places(np.append(row, other), k) for row, other in zip(table, constant)]
     wanted = np.unique(np.concatenate(places))
