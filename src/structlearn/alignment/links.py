@@ -2,8 +2,8 @@
 
 A link (i, j) says that source word i and target word j translate each other; both count from 0.
 
-* Pharaoh: one line a sentence pair, `0-0 1-2 2?3`, source-target from 0; `?` or `p` for a possible link.
-* NAACL (`.wa`): one line a link, `0001 1 3 S`, sentence, source and target from 1, S (sure) or P (possible).
+* Pharaoh: one line per sentence pair, `0-0 1-2 2?3`, source-target from 0; `?` or `p` for a possible link.
+* NAACL (`.wa`): one line per link, `0001 1 3 S`: sentence, source and target from 1, S (sure) or P (possible).
 """
 
 from __future__ import annotations
@@ -312,13 +312,13 @@ def _check_inside(path: Path, number: int, link: Link, lengths: Lengths | None) 
 def write_pharaoh(
     path: Path, alignments: Iterable[Links | Collection[Link]], *, possible: bool = False
 ) -> None:
-    """Write one line a sentence pair, whole or not at all; see `format_pharaoh`."""
+    """Write one line per sentence pair, whole or not at all; see `format_pharaoh`."""
     with written_text(path) as stream:
         write_lines(stream, (format_pharaoh(links, possible=possible) for links in alignments))
 
 
 def write_naacl(path: Path, alignments: Iterable[Links | Collection[Link]]) -> None:
-    """Write one line a link, numbered from 1, sure and possible; whole or not at all."""
+    """Write one line per link, numbered from 1, sure and possible; whole or not at all."""
     with written_text(path) as stream:
         for sentence, links in enumerate(alignments, 1):
             known = _as_links(links)

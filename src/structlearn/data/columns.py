@@ -1,4 +1,4 @@
-"""CoNLL-style column files: one token a line, a blank line between sequences."""
+"""CoNLL-style column files: one token per line, a blank line between sequences."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def sequences_of(
 
 
 def write_columns(target: StrPath | TextIO, labels: Iterable[Iterable[object]]) -> None:
-    """Write one label a line, with a blank line between sequences.
+    """Write one label per line, with a blank line between sequences.
 
     Parameters
     ----------

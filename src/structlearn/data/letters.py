@@ -27,7 +27,7 @@ def read_letters(
     Returns
     -------
     X : list of ndarray of shape (length, 128)
-        16 x 8 pixels, 0 or 1, one image a letter.
+        16 x 8 pixels, 0 or 1, one image per letter.
     y : list of ndarray of str
     folds : ndarray of shape (n_words,)
     """

@@ -1,4 +1,4 @@
-"""The libsvm (svmlight) format: ``label index:value index:value ...``, one example a line."""
+"""The libsvm (svmlight) format: ``label index:value index:value ...``, one example per line."""
 
 from __future__ import annotations
 

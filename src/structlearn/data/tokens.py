@@ -1,4 +1,4 @@
-"""Column files: one token a line, a blank line between sentences; CoNLL-style columns or CoNLL-U.
+"""Column files: one token per line, a blank line between sentences; CoNLL-style columns or CoNLL-U.
 
 Each distinct string of a column is kept once. A file that is to be written back is kept as it is, too.
 """

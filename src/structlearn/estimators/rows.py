@@ -48,7 +48,7 @@ WIDE = 1_000_000
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FlatEstimator(MappedRows, StructuredEstimator[L]):
-    """One row an example, which scores every label."""
+    """One row per example, which scores every label."""
 
     classes_: Array = field(init=False)
 
@@ -104,7 +104,7 @@ class FlatEstimator(MappedRows, StructuredEstimator[L]):
 
 
 class ClassTraining(EstimatorTraining[C]):
-    """Training of one class an example."""
+    """Training of one class per example."""
 
     def auto_for(self, problem: TrainingProblem[C]) -> Auto:
         """Return what solver="auto" stands for on this data.
@@ -121,7 +121,7 @@ class ClassTraining(EstimatorTraining[C]):
 
 
 class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
-    """One class an example."""
+    """One class per example."""
 
     trained_by: ClassVar[type[EstimatorTraining[Any]]] = ClassTraining
     usual_solvers: ClassVar[Auto] = ON_ROWS

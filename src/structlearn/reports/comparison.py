@@ -91,7 +91,7 @@ class Comparison(Mapping[str, Run]):
         return values
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the curves: a line an evaluation, with the solver's name, its history and test error."""
+        """Write the curves: one line per evaluation, with the solver's name, its history and test error."""
         columns = next(iter(self.values())).history.columns
         header = ["solver", *columns, "above_best_dual", *(["test_error"] if self.tested else [])]
         lines = (

@@ -38,7 +38,7 @@ class RawText:
         """Return the sentences of a text, each a list of `(token, label, start, end)`.
 
         tokenizer : "penn" (English), "marks" (any language with blanks between words) or "blanks" (text that
-        is tokenised already, a sentence a line).
+        is tokenised already, one sentence per line).
         """
         if not isinstance(text, str):
             raise ValueError(f"tag takes text, a str, not a {type(text).__name__}; predict takes sentences.")

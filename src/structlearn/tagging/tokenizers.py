@@ -121,7 +121,7 @@ TOKENIZERS: Registry[TokenizerEntry] = Registry(
         TokenizerEntry("marks", "words and marks, of any language that has blanks between words", marks),
         TokenizerEntry(
             "blanks",
-            "text that is tokenised: blanks between tokens, a sentence a line",
+            "text that is tokenised: blanks between tokens, one sentence per line",
             blank_separated,
             LINE,
         ),

@@ -59,7 +59,7 @@ TEXT_FORMATS: Registry[TextFormat] = Registry(
     "format",
     [
         TextFormat("conll", "a token and its label a line", as_columns),
-        TextFormat("json", "a sentence a line", as_json),
+        TextFormat("json", "one sentence per line", as_json),
         TextFormat("inline", "words with their labels, to read", as_inline),
     ],
 )

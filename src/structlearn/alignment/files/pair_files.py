@@ -164,9 +164,9 @@ PAIR_FORMATS: Registry[PairFormat] = Registry(
     "format",
     [
         PairFormat("pharaoh", "0-0 1-2 a pair", (), write_pharaoh_lines),
-        PairFormat("naacl", "a link a line", (".wa",), write_naacl_lines),
+        PairFormat("naacl", "one link per line", (".wa",), write_naacl_lines),
         PairFormat("tsv", "source, target and links between tabs", (".tsv", ".tab"), write_tsv, read_tsv),
-        PairFormat("jsonl", "an object a pair", (".jsonl", ".ndjson", ".json"), write_jsonl, read_jsonl),
+        PairFormat("jsonl", "one object per pair", (".jsonl", ".ndjson", ".json"), write_jsonl, read_jsonl),
         PairFormat("tmx", "XML of translation memories", (".tmx",), write_tmx, read_tmx),
     ],
 )

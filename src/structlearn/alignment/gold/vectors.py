@@ -184,7 +184,7 @@ def map_by_file(vectors: Vectors, path: str | os.PathLike[str]) -> MappedVectors
 
 
 def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Word pairs, a pair a line, separated by a tab or spaces."""
+    """Word pairs, one pair per line, separated by a tab or spaces."""
     pairs = []
     for number, line in open_text(path):
         fields = line.split("\t") if "\t" in line else line.split()

@@ -17,7 +17,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
-#: Distances beyond this share one weight a side.
+#: Distances beyond this share one weight per side.
 WIDEST = 20
 #: Imaginary jumps of each distance: no weight falls to zero.
 PSEUDO_JUMPS = 0.5

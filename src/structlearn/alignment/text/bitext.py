@@ -1,4 +1,4 @@
-"""Bitext: sentence pairs as integers, with a vocabulary a side."""
+"""Bitext: sentence pairs as integers, with one vocabulary per side."""
 
 from __future__ import annotations
 

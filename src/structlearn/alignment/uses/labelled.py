@@ -211,7 +211,7 @@ LABELLED_FORMATS: Registry[LabelledFormat] = Registry(
         LabelledFormat("conll", "a word and its label a line, a tab between them", write_conll),
         LabelledFormat("conllu", "ten columns", write_conllu),
         LabelledFormat("inline", "[ORG Acme] hired her, or dog/NN", write_inline),
-        LabelledFormat("jsonl", "an object a sentence", write_json),
+        LabelledFormat("jsonl", "one object per sentence", write_json),
     ],
 )
 

@@ -150,7 +150,7 @@ def evaluate_links(
     """Print precision, recall, aer (alignment error rate), f1 and counts of links as `name: value` lines.
 
     Both files may be in Pharaoh form (a line per sentence pair: 0-0 1-2, possible links as 0?1) or in that of
-    NAACL 2003 (a line a link: sentence, source and target from 1, S or P). Precision counts possible gold
+    NAACL 2003 (one line per link: sentence, source and target from 1, S or P). Precision counts possible gold
     links as right, recall looks at sure ones only. A NAACL file may lack sentence pairs without links.
     """
     from structlearn.alignment.links import read_both

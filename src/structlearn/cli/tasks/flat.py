@@ -157,7 +157,7 @@ class FlatTask(Task):
 
 
 class Classify(FlatTask):
-    """One label an example."""
+    """One label per example."""
 
     estimator = "MulticlassClassifier"
     packed = "classes"
@@ -170,11 +170,11 @@ class Classify(FlatTask):
             raise ValueError(f"The task classify has one target column, not {target!r}; try multilabel.")
 
     def lines(self, bundle: Bundle, predicted: Array) -> Iterator[str]:
-        """One label a line."""
+        """One label per line."""
         return map(str, predicted.tolist())
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of the classes, a line an example."""
+        """Probabilities of the classes, one line per example."""
         return probability_lines(bundle.estimator.classes_.tolist(), bundle.estimator.predict_proba(X))
 
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
@@ -223,7 +223,7 @@ class MultiLabel(FlatTask):
         return {"labels": predicted if names is None else [one for one, on in zip(names, predicted) if on]}
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probability of each label by itself, a line an example."""
+        """Probability of each label by itself, one line per example."""
         table = bundle.notes["format"] == TABLE
         names = bundle.notes["targets"] if table else bundle.estimator.classes_.tolist()
         return probability_lines(names, bundle.estimator.predict_marginals(X))

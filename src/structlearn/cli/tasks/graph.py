@@ -134,7 +134,7 @@ class GraphTask(LabelledNodes):
                 raise DataError(f"{path} has nodes of type {new[0]}, which training had not.")
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of the labels, a line a node, an empty line between graphs."""
+        """Probabilities of the labels, one line per node, an empty line between graphs."""
         for i, table in enumerate(bundle.estimator.predict_marginals(X)):
             yield from [""] * (i > 0)
             yield from probability_lines(bundle.estimator.classes_.tolist(), table)

@@ -113,7 +113,7 @@ class GridTask(LabelledNodes):
         return lambda places: [name(place) for place in places.tolist()]
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of the labels, a line a pixel, row by row, an empty line between images."""
+        """Probabilities of the labels, one line per pixel, row by row, an empty line between images."""
         for i, table in enumerate(bundle.estimator.predict_marginals(X)):
             yield from [""] * (i > 0)
             yield from probability_lines(
@@ -132,7 +132,7 @@ class GridTask(LabelledNodes):
         return out
 
     def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
-        """Label images with the names of the images, in the folder `out`; to stdout a line an image."""
+        """Label images with the names of the images, in the folder `out`; to stdout one line per image."""
         if out is None or marginals:
             super().write(bundle, inputs, out, marginals=marginals)
             return

@@ -49,7 +49,7 @@ class Match(Task):
         return {"links": np.argwhere(predicted)}
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Values of all pairs of nodes, row-column:value each, a line an example."""
+        """Values of all pairs of nodes, row-column:value each, one line per example."""
         for table in bundle.estimator.predict_marginals(X):
             yield " ".join(f"{i}-{j}:{table[i, j] + 0.0:.6g}" for i, j in np.ndindex(*table.shape))
 

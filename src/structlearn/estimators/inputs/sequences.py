@@ -38,7 +38,7 @@ class SequenceReader:
         return rows, shapes[:, 0]
 
     def number_features(self, X: Tables) -> Tables:
-        """Map features that have names to numbers as training did; ValueError for the other kind of features."""
+        """Map features with names to numbers as training did; ValueError for features of the other kind."""
         if not is_named(X) and not has_pairs(X):
             if self.features is not None and has_words(X):
                 raise ValueError(

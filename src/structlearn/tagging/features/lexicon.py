@@ -94,7 +94,7 @@ class PhraseList(OneColumn):
         else:
             phrases, place = _phrases(source), f"The lexicon {name}"
         if not phrases:
-            raise DataError(f"{place} holds no phrases; a lexicon has a phrase a line.")
+            raise DataError(f"{place} holds no phrases; a lexicon has one phrase per line.")
         if sum(map(len, phrases)) > MOST_WORDS:
             raise DataError(f"{place} holds more than {MOST_WORDS:,} words; keep the most useful phrases.")
         return cls(name, word, phrases)
