@@ -3,7 +3,7 @@
 A link (i, j) says that source word i and target word j translate each other; both count from 0.
 
 * Pharaoh: one line per sentence pair, `0-0 1-2 2?3`, source-target from 0; `?` or `p` for a possible link.
-* NAACL (`.wa`): one line per link, `0001 1 3 S`: sentence, source and target from 1, S (sure) or P (possible).
+* NAACL (`.wa`): one line per link, `0001 1 3 S`: sentence, source and target from 1, S (sure), P (possible).
 """
 
 from __future__ import annotations
@@ -51,15 +51,14 @@ class Links(NamedTuple):
 
     @classmethod
     def from_user(cls, links: Links | Iterable[Link], place: int = 0) -> Links:
-        """Links as a user has them: `Links`, or pairs (source, target), as a set, a list or a dict.
+        """Read links as users give them: `Links`, or a set, list or dict of pairs (source, target).
 
         ValueError for anything else, which names the `place` of the sentence pair.
         """
-        if isinstance(links, cls):
+        if isinstance(links, Links):
             return links
         try:
-            pairs: Iterable[Link] = links  # type: ignore[assignment]
-            return cls.of((index(i), index(j)) for i, j in pairs)
+            return cls.of((index(i), index(j)) for i, j in links)
         except (TypeError, ValueError):
             raise ValueError(
                 f"The links of pair {place} must be Links, or pairs of word numbers from 0 such as "

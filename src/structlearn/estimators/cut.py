@@ -135,7 +135,7 @@ class CutSegmenter(GraphEstimator[Cuts]):
             )
             cost = structure.cost_many(gold, scoring.shapes, **options)
             training_of(self).run(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
-            self.structure_ = None  # type: ignore[assignment]
+            self._drop_structure()
             self._warn_of_positive_edges(scoring, examples.ends, codes)
         return self
 

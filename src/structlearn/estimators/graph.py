@@ -196,7 +196,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
                 laid = labels.lay_out(structure, scoring, options, memory)._replace(sample_weight=weight)
                 fit_open_nodes(self, laid, labels, examples.nodes)
             self.inference_ = structure.method
-            self.structure_ = None  # type: ignore[assignment]
+            self._drop_structure()
         return self
 
     def _set_types(self, examples: Examples, codes: Array) -> NodeTypes | None:

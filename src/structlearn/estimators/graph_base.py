@@ -107,6 +107,10 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
         check_edge_features(scoring, self._n_edge_features)
         return AskedGraphs(examples, scoring, model_of(self, structure))
 
+    def _drop_structure(self) -> None:
+        """Keep no structure after training: examples bring graphs of their own."""
+        self.structure_ = None  # type: ignore[assignment]
+
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
         """Return the scores of each node by itself, without the edges, in the shape of the labels."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from structlearn.core.registry import Registry
 
@@ -99,14 +99,14 @@ def _marks(sentence: str) -> list[Span]:
 
 
 @cache
-def _penn_tokenizer():  # type: ignore[no-untyped-def]
+def _penn_tokenizer() -> Any:
     from nltk.tokenize import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
 
 
 @cache
-def _punkt():  # type: ignore[no-untyped-def]
+def _punkt() -> Any:
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     parameters = PunktParameters()

@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.text.bitext import Vocabulary, checked_pair
@@ -204,10 +204,10 @@ def form_of_words(words: Vocabulary, **asked: bool) -> TextForm:
     return TextForm.of(dict(zip(words.words, words.counts.tolist())), **asked)
 
 
-def read_form(said: Mapping[str, object]) -> TextForm:
+def read_form(said: Mapping[str, Any]) -> TextForm:
     """Read a form from the JSON of a model file; ValueError if it is none."""
     check_form(said, FORM, "the form of its text")
-    form = TextForm(**said)  # type: ignore[arg-type]
+    form = TextForm(**said)
     if any(len(one) != 1 for one in form.characters):
         raise ValueError("the form of its text replaces something that is not one character")
     return form

@@ -15,8 +15,9 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedRandom
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -152,22 +153,22 @@ class _WrittenSide:
         return Corpus(self._rank[tokens], start)
 
 
-def _open_unnamed_file(owner: object) -> IO[bytes]:
+def _open_unnamed_file(owner: object) -> BufferedRandom:
     """Return a file without a name, which is closed, and so removed, with its owner."""
-    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+    file: BufferedRandom = tempfile.TemporaryFile()  # noqa: SIM115
     weakref.finalize(owner, _close, file)
     return file
 
 
-def _close(file: IO[bytes]) -> None:
+def _close(file: BufferedRandom) -> None:
     with suppress(OSError):  # what a full disk has not taken was said when it was written
         file.close()
 
 
-def _numbers(file: IO[bytes], first: int, n: int) -> Array:
+def _numbers(file: BufferedRandom, first: int, n: int) -> Array:
     found = np.empty(n, dtype=np.int32)
     file.seek(_NUMBER * first)
-    file.readinto(found.view(np.uint8).data)  # type: ignore[attr-defined]
+    file.readinto(found.view(np.uint8).data)
     return found
 
 

@@ -327,8 +327,8 @@ def apply(
     """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
 
     The text streams through. A pair with an empty side, or with one that is too long, gives an empty line.
-    Other formats: naacl (one line per link), tsv (source, target and links between tabs), jsonl (an object per
-    pair), tmx.
+    Other formats: naacl (one line per link), tsv (source, target and links between tabs), jsonl (an object
+    per pair), tmx.
     """
     from structlearn.alignment.files.pair_files import PAIR_FORMATS, format_by_name
     from structlearn.alignment.text.pairs import LengthLimit

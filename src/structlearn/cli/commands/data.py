@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -110,7 +110,8 @@ def pack_data(
     entry = TASKS.named(task)
     if window is not None and "window" not in entry.flags:
         raise ValueError(f"--window does not go with the task {task}; leave it out.")
-    options = entry.options_class() if window is None else entry.options_class(window=window)  # type: ignore[call-arg]
+    given: dict[str, Any] = {} if window is None else {"window": window}
+    options = entry.options_class(**given)
     options.parameters()
     chosen, read = _read(entry.with_options(options), input_file(source), target)
     pack(out, chosen.check_packing(read), read.X, read.y, **chosen.extras_to_pack(read))

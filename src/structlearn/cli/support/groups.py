@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from itertools import product
 from types import NoneType
 from typing import Annotated, Any, get_args, get_type_hints
@@ -42,9 +42,15 @@ def spread_groups(
             given[name] = kind(**{field: given.pop(field) for field in own})
         command(**given)
 
-    call.__signature__ = signature(command).replace(parameters=spread)  # type: ignore[attr-defined]
-    call.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
+    shown = signature(command).replace(parameters=spread)
+    set_signature(call, shown, {parameter.name: parameter.annotation for parameter in spread})
     return call
+
+
+def set_signature(function: Any, shown: Signature, annotations: Mapping[str, Any]) -> None:
+    """Have typer see a function with this signature."""
+    function.__signature__ = shown
+    function.__annotations__ = dict(annotations)
 
 
 def _parameters(group: type, several: Mapping[str, str]) -> list[Parameter]:

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from structlearn.cli.support.errors import misuse
-from structlearn.cli.support.groups import spread_groups
+from structlearn.cli.support.groups import set_signature, spread_groups
 from structlearn.cli.support.texts import Command, fill_in
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.core.registry import either
@@ -161,6 +161,6 @@ def _for_entry(run: Callable[..., None], entry: Any) -> Callable[..., None]:
         run(entry=entry, **given)
 
     del call.__wrapped__
-    call.__signature__ = signature(run).replace(parameters=parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {name: hint for name, hint in hints.items() if name != "entry"}
+    shown = signature(run).replace(parameters=parameters)
+    set_signature(call, shown, {name: hint for name, hint in hints.items() if name != "entry"})
     return call

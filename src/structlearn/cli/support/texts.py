@@ -89,7 +89,8 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.help = fill_in(self.help, self.entry)
-        for parameter in self.params:
+        parameters: list[Any] = list(self.params)
+        for parameter in parameters:
             if getattr(parameter, "help", None):
-                parameter.help = fill_in(parameter.help, self.entry)  # type: ignore[attr-defined]
+                parameter.help = fill_in(parameter.help, self.entry)
         super().format_help(ctx, formatter)

@@ -66,7 +66,7 @@ def partly(y: Sequence[Array]) -> Sequence[Array]:
     """Labels with None for those that are not known."""
     if not any((one == UNKNOWN).any() for one in y):
         return y
-    return [np.where(one == UNKNOWN, None, one) for one in y]  # type: ignore[call-overload]
+    return [np.where(one == UNKNOWN, np.array(None), one) for one in y]
 
 
 def with_constraints(training: Training, constraints: Constraints) -> Training:

@@ -146,7 +146,7 @@ class GraphTask(LabelledNodes):
             return
         answers = bundle.estimator.predict(inputs.X)
         if inputs.source is None:  # packed
-            write_graphs(out, inputs.X, answers)  # type: ignore[arg-type]
+            write_graphs(out, inputs.X, answers)
         else:
             write_arrays(out, {**inputs.source.arrays, "labels": np.concatenate(answers)})
 

@@ -206,7 +206,7 @@ class Tag(Task):
         """Return the chain of a tagger, and the rows of features that it makes of the text."""
         if not isinstance(model, Tagger):
             return model, training
-        rows = model.prepare(training.X, training.y)  # type: ignore[arg-type]
+        rows = model.prepare(training.X, training.y)
         stored = model.bundle(training.source)
         known = training._replace(notes=stored.notes, texts=stored.texts, arrays=stored.arrays)
         problem = model.problem_parameters(len(rows))

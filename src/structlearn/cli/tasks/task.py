@@ -34,7 +34,7 @@ PARAMETERS = "parameters"
 class Training(NamedTuple):
     """What `fit` needs, and what must be kept to read later files in the same way."""
 
-    X: object
+    X: Any
     y: Any
     notes: dict[str, object]
     texts: dict[str, list[str]]
@@ -52,7 +52,7 @@ class Training(NamedTuple):
 class Inputs(NamedTuple):
     """What `predict` needs; y is None where the file has no labels, or they were not asked for."""
 
-    X: object
+    X: Any
     y: Any
     #: the file itself, where answers are written into it
     source: Any = None

@@ -228,7 +228,7 @@ class AnswerConfidence:
         codes = self.model.codes_of(y)
         scores, filled = self._tempered_scores(X)
         for i in np.flatnonzero(~filled).tolist():
-            if np.size(y[i]):  # type: ignore[arg-type]
+            if np.asarray(y[i]).size:
                 raise ValueError(f"Sequence {i} is empty, but its labelling is not.")
         found = np.zeros(len(codes))
         for i, theta in zip(np.flatnonzero(filled).tolist(), scores):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,7 +66,7 @@ def for_no_examples(method: F) -> F:
             return []
         return method(self, X, *args, **options)
 
-    return ask  # type: ignore[return-value]
+    return cast("F", ask)
 
 
 def _is_list(data: object) -> bool:

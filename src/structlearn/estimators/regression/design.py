@@ -186,6 +186,17 @@ class CentredData(NamedTuple):
     n: float
     weighted: bool
 
+    @classmethod
+    def of(cls, X: Rows, y: Array, weight: Array | None, *, centred: bool) -> CentredData:
+        """Lay out rows and targets with sample weights; `centred` where there is an intercept."""
+        n = X.shape[0]
+        p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
+        total = float(n) if weight is None else float(weight.sum())
+        A, mean = Design(X, p, centred), 0.0
+        if centred:
+            y, mean = centre(y, p)
+        return cls(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
+
     @property
     def at_zero(self) -> float:
         """P(0)."""

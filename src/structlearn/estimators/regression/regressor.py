@@ -20,9 +20,9 @@ from structlearn.estimators.advice.columns import add_scaling_advice
 from structlearn.estimators.choices import check_number, check_run, one_of
 from structlearn.estimators.files.attributes import StoredForm, check_shape, count, number, numbers
 from structlearn.estimators.inputs.checking import check_sample_weight
-from structlearn.estimators.inputs.groups import group_ids
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.regression.design import CentredData, Design, centre, quadratic_forms, times
+from structlearn.estimators.regression.design import CentredData, quadratic_forms, times
+from structlearn.estimators.regression.penalty_terms import penalty_terms
 from structlearn.estimators.scikit import (
     BaseEstimator,
     RegressorMixin,
@@ -34,7 +34,6 @@ from structlearn.estimators.scikit import (
 )
 from structlearn.estimators.training.fresh_fit import former_of, fresh_fit
 from structlearn.problem.least_squares import LeastSquares
-from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.solvers.loop import Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.solvers.registry import SQUARES, solvers_for
@@ -165,9 +164,8 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
                 rows = rows.copy()
                 rows.sum_duplicates()
             rows = self.fit_rows(rows, Memory())
-            data = self._data(
-                rows, targets.astype(np.float64), check_sample_weight(sample_weight, rows.shape[0])
-            )
+            weight = check_sample_weight(sample_weight, rows.shape[0])
+            data = CentredData.of(rows, targets.astype(np.float64), weight, centred=self.fit_intercept)
             if self.posterior is not None:
                 self._fit_posterior(data)
             elif solver == "direct":
@@ -182,15 +180,6 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         """Set the weights, and the intercept that goes with them."""
         self.weights_ = w
         self.intercept_ = data.intercept - float(data.A.means @ w)
-
-    def _data(self, X: Rows, y: Array, weight: Array | None) -> CentredData:
-        n = X.shape[0]
-        p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
-        total = float(n) if weight is None else float(weight.sum())
-        A, mean = Design(X, p, self.fit_intercept), 0.0
-        if self.fit_intercept:
-            y, mean = centre(y, p)
-        return CentredData(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
 
     def _fit_posterior(self, data: CentredData) -> None:
         from structlearn.estimators.regression.bayes import maximise_evidence
@@ -272,20 +261,12 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     def _objective(self, data: CentredData) -> LeastSquares:
         """Return rows times sqrt(n p_i), minus the means, or with what is to be subtracted from products."""
         X, means = data.A.columns(data.weighted)
-        penalty, l1, l2, groups = self._penalty_terms(X.shape[1])
+        terms = penalty_terms(self, X.shape[1])
         axis = data.A.root if self.fit_intercept else None
         y = np.sqrt(X.shape[0]) * data.y
-        return LeastSquares(X, y, penalty, l1, l2, means=means, axis=axis, groups=groups)
-
-    def _penalty_terms(self, n_features: int) -> tuple[Penalty, float, float, tuple[Array, Array] | None]:
-        strength = float(self.regularization)
-        if self.penalty == "group" and self.groups is not None:
-            group = group_ids(self.groups, n_features)
-            start = np.concatenate([[0], np.cumsum(np.bincount(group))])
-            members = np.argsort(group, kind="stable")
-            return GroupNorm(strength, group), strength, 0.0, (start, members)
-        ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
-        return ElasticNet(strength, ratio), strength * ratio, strength * (1 - ratio), None
+        return LeastSquares(
+            X, y, terms.penalty, terms.l1, terms.l2, means=means, axis=axis, groups=terms.groups
+        )
 
     def _estimate_noise(self, data: CentredData, used: float) -> None:
         residual = data.A.residual(data.y, self.weights_)

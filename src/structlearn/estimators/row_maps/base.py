@@ -143,11 +143,11 @@ def as_numbers(X: Rows) -> Rows:
         raise ValueError(f"A column of numbers holds something else ({error}).") from None
 
 
-def check_matrix(name: str, value: object, shape: tuple[int | None, int | None]) -> None:
+def check_matrix(name: str, value: Any, shape: tuple[int | None, int | None]) -> None:
     """Raise ValueError unless a field is a matrix of numbers of this shape; None is any size but 0."""
     found = np.shape(value) if isinstance(value, np.ndarray) else getattr(value, "shape", ())
     fits = len(found) == 2 and all(want in (None, size) for want, size in zip(shape, found))
-    if not fits or 0 in found or value.dtype.kind not in "iuf":  # type: ignore[attr-defined]
+    if not fits or 0 in found or value.dtype.kind not in "iuf":
         raise ValueError(f"{name} of its row map must be a matrix of numbers, not of shape {found}")
 
 

@@ -210,8 +210,8 @@ def _make_map(kind: type[RowMap], values: Values) -> RowMap:
     return kind(**values)
 
 
-def _sparse(shape: object, parts: Sequence[Array]) -> sparse.csr_matrix:
+def _sparse(shape: Any, parts: Sequence[Array]) -> sparse.csr_matrix:
     check_form(shape, [count], "row_map.sparse")
-    found = sparse.csr_matrix(tuple(parts), shape=tuple(shape))  # type: ignore[arg-type]
+    found = sparse.csr_matrix(tuple(parts), shape=tuple(shape))
     found.check_format(full_check=True)
     return found

@@ -80,9 +80,9 @@ def has_other_layout(estimator: Any) -> bool:
     return any(not _alike(value, getattr(estimator, name)) for name, value in kept.items())
 
 
-def _alike(one: object, other: object) -> bool:
+def _alike(one: Any, other: Any) -> bool:
     if one is other:
         return True
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)  # type: ignore[arg-type]
+        return np.array_equal(one, other)
     return type(one) is type(other) and bool(one == other)
