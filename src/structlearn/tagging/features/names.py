@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from structlearn.core.bits import MULTIPLIERS, SHIFTS
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
 from structlearn.data.tokens import Column
 from structlearn.tagging.features.features import TextFeatures
-from structlearn.tagging.features.keys import MULTIPLIERS, OUTSIDE, SHIFTS
+from structlearn.tagging.features.keys import OUTSIDE
 from structlearn.tagging.features.runs import SENTENCE_VIEWS, possible_values
 from structlearn.tagging.features.templates import Atom, Template
 from structlearn.tagging.features.views import hashes, text_hash, view_named
@@ -102,7 +103,7 @@ def names_of_keys(
         return
     heads = np.full(1, text_hash(str(template)), dtype=np.uint64)
     for values, _ in tables[:-1]:
-        heads = mix_bits((heads[:, None] + values).ravel())
+        heads = mix_array((heads[:, None] + values).ravel())
     order = np.argsort(heads)
     known = heads[order]
     for rest in _unmix(keys).reshape(-1, 1):
@@ -139,15 +140,15 @@ def _table(atom: Atom, strings: Sequence[str]) -> tuple[Array, list[str]]:
     return np.concatenate([hashes(str, texts), ends]), [*texts, *outside.values()]
 
 
-def mix_bits(x: Array) -> Array:
-    """As `keys` mixes 64 bits."""
+def mix_array(x: Array) -> Array:
+    """Mix the bits of each entry as `mix_bits` does."""
     for shift, multiplier in zip(SHIFTS, MULTIPLIERS):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(multiplier)
     return x ^ (x >> np.uint64(SHIFTS[-1]))
 
 
 def _unmix(x: Array) -> Array:
-    """Return the inverse of `mix_bits`."""
+    """Return the inverse of `mix_array`."""
     x = _undo_shift(x, SHIFTS[-1])
     for shift, multiplier in zip(SHIFTS[1::-1], MULTIPLIERS[::-1]):
         x = _undo_shift(x * np.uint64(pow(multiplier, -1, _ONE_TO_64)), shift)

@@ -16,7 +16,7 @@ from structlearn.storage.schema import check_form
 from structlearn.tagging.features.derived import Stored
 from structlearn.tagging.features.keys import KeyTable
 from structlearn.tagging.features.lexicon import PhraseList
-from structlearn.tagging.features.names import mix_bits
+from structlearn.tagging.features.names import mix_array
 from structlearn.tagging.features.usual import BLOCK
 from structlearn.tagging.features.views import View, hashes, shape, text_hash
 
@@ -121,7 +121,7 @@ class WholeSegments:
         for m, here, phrase in _grow_segments(self._values(tokens, str.lower), tokens, most):
             row = here * most + m - 1
             if m > 1:
-                yield row, mix_bits(phrase + _name("phrase"))
+                yield row, mix_array(phrase + _name("phrase"))
             known = np.flatnonzero((places := table.places(phrase)) >= 0)
             marked = self._types_of(places[known], block[here[known]] if training else None)
             for k, kind in enumerate(self.types):
@@ -137,7 +137,7 @@ class WholeSegments:
     def _shapes(self, tokens: Tokens, most: int) -> Iterator[tuple[Array, Array]]:
         for m, here, key in _grow_segments(self._values(tokens, word_shape), tokens, most, once=True):
             if m > 1:
-                yield here * most + m - 1, mix_bits(key + _name("shape"))
+                yield here * most + m - 1, mix_array(key + _name("shape"))
 
     def _in_lexicon(self, tokens: Tokens, lexicon: PhraseList, most: int) -> Iterator[tuple[Array, Array]]:
         phrases = Tokens.from_sentences(list(lexicon.phrases), [lexicon.word])
@@ -181,13 +181,13 @@ def _grow_segments(
     """
     left = np.repeat(np.cumsum(tokens.lengths), tokens.lengths) - np.arange(values.size)
     here = np.arange(values.size)
-    keys = mix_bits(values)
+    keys = mix_array(values)
     for m in range(1, most + 1):
         if m > 1:
             kept = left[here] >= m
             here, keys = here[kept], keys[kept]
             last = values[here + m - 1]
-            longer = mix_bits(keys + last)
+            longer = mix_array(keys + last)
             keys = np.where(last == values[here + m - 2], keys, longer) if once else longer
         yield m, here, keys
 
