@@ -288,7 +288,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         return link_threshold(surplus(self.statistics_.source_words, self.statistics_.target_words))
 
     def _pseudo_links(self, pairs: Sequence[Words], features: EdgeFeatures) -> list[Links]:
-        """Those of nearest vectors; or those of the rule as sure, with a mean above a tenth as possible."""
+        """Return the links of nearest vectors; or the rule's as sure, with a mean above 0.1 as possible."""
         if self.pseudo_gold == "nearest" and self.vectors_ is not None:
             vectors = self.vectors_
             return [Links.of(table_links(nearest_links(self.write_pair(pair), vectors))) for pair in pairs]
@@ -300,7 +300,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     def _with_gold_features(
         self, pairs: Sequence[Words], features: EdgeFeatures, surplus: Array | None
     ) -> EdgeFeatures:
-        """With the features that gold links teach; each pair's without its own links."""
+        """Return the features with those learned from gold links; each pair's without its own links."""
         lexicon = self.statistics_.lexicon
         told = no_gold_words(lexicon)
         if surplus is not None:
@@ -323,7 +323,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         return best
 
     def _model_parameters(self) -> dict[str, Any]:
-        """Parameters of every model of links."""
+        """Return the parameters that all models of links share."""
         return {
             "capacities": self.structure_.capacities,
             "tol": self.tol,
@@ -352,7 +352,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         limit.warn("have no links")
 
     def unknown_words(self, pairs: Iterable[Words]) -> tuple[int, int]:
-        """How many words of the pairs the statistics lack, and how many there are."""
+        """Count the words of the pairs that the statistics lack, and all words."""
         bitext = self.statistics_.encode(map(self.write_pair, pairs))
         sides = ((bitext.source, bitext.source_words), (bitext.target, bitext.target_words))
         unknown = sum(int((side.tokens == len(words)).sum()) for side, words in sides)
@@ -380,7 +380,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         return Cells.of(features.bitext, np.flatnonzero(vertices > 0.5))
 
     def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
-        """Features of all edges of the pairs."""
+        """Return the features of all edges of the pairs."""
         return self._features(pairs)
 
     def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:

@@ -45,7 +45,7 @@ class Links(NamedTuple):
 
     @classmethod
     def of(cls, sure: Iterable[Link], possible: Iterable[Link] = ()) -> Links:
-        """Links from sure and further possible ones."""
+        """Make links from sure and further possible ones."""
         sure = frozenset(sure)
         return cls(sure, sure | frozenset(possible))
 
@@ -66,7 +66,7 @@ class Links(NamedTuple):
             ) from None
 
     def tables(self, lengths: Lengths) -> tuple[Array, Array]:
-        """0/1 tables [source, target] of the sure and of the possible links."""
+        """Return 0/1 tables [source, target] of the sure and of the possible links."""
         return link_table(self.sure, lengths), link_table(self.possible, lengths)
 
 
@@ -97,7 +97,7 @@ def table_links(table: ArrayLike) -> frozenset[Link]:
 
 
 def parse_pharaoh(line: str) -> Links:
-    """Links of one Pharaoh line; a score behind a link (`0-1:0.93`) is passed over. ValueError if none."""
+    """Parse one Pharaoh line; a score behind a link (`0-1:0.93`) is ignored. ValueError if it is not one."""
     sure: list[Link] = []
     possible: list[Link] = []
     for entry in line.split():
@@ -132,7 +132,7 @@ def _score(text: str) -> float:
 
 
 def format_pharaoh(links: Links | Collection[Link], *, possible: bool = False) -> str:
-    """One Pharaoh line, in order; of `Links` the sure ones and, if asked for, the possible ones as `i?j`."""
+    """Return one Pharaoh line, in order; of `Links` the sure ones and, if asked, possible ones as `i?j`."""
     known = _as_links(links)
     shown = sorted(known.possible if possible else known.sure)
     return " ".join(f"{i}{'-' if (i, j) in known.sure else '?'}{j}" for i, j in shown)
@@ -199,7 +199,7 @@ def _read(path: Path, lengths: Sequence[Lengths] | None) -> tuple[list[Links], b
 
 
 def links_at(path: Path, number: int, text: str, lengths: Lengths | None = None) -> Links:
-    """Links of one Pharaoh line of a file, inside their sentences if `lengths` are given; else DataError."""
+    """Parse a Pharaoh line of a file; DataError unless links are inside their sentences of `lengths`."""
     try:
         links = parse_pharaoh(text)
     except ValueError as error:

@@ -54,7 +54,7 @@ class Commands(TyperGroup):
     """All commands. What is wrong with their arguments is told without what would act on a terminal."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """In the order of `_COMMANDS`, then the others."""
+        """Return the commands in the order of `_COMMANDS`, then the others."""
         first = [name for name, *_ in _COMMANDS]
         return sorted(super().list_commands(ctx), key=[*first, *super().list_commands(ctx)].index)
 

@@ -30,7 +30,7 @@ STRINGS, STARTS = "strings", "starts"
 
 
 def explain_tokens(tagger: Tagger, X: Sentences) -> Iterator[list[Explanation]]:
-    """Why the tokens of sentences have their labels."""
+    """Explain why the tokens of sentences have their labels."""
     chain = _chain_of(tagger)
     if isinstance(tagger.features_, TokenFeatures):
         return explanations(chain, X)  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ def top_features_of(tagger: Tagger, k: int) -> TopFeatures:
 
 
 def tagger_feature_names(tagger: Tagger) -> Names:
-    """From columns of the features' matrix to names."""
+    """Return the function from columns of the features' matrix to names."""
     if isinstance(tagger.features_, TokenFeatures):
         return own_names(tagger.chain_)
     own, n = template_names(tagger.features_), tagger.features_.n_features

@@ -98,7 +98,7 @@ class FeaturedWords(TaggerParameters):
         return arrays.beside(self.derived_.stack(self.features_.transform(tokens), tokens))
 
     def text(self, X: Sentences) -> Tokens:
-        """Sentences of words with all columns that templates look at."""
+        """Return sentences of words with all columns that templates look at."""
         return self.derived_.add(self._tokens(X))
 
     def _tokens(self, X: Sentences) -> Tokens:

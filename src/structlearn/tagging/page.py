@@ -44,12 +44,12 @@ def text_page(
 
 
 def wrong_spans(one: TaggedText) -> int:
-    """Spans that were found wrongly or missed."""
+    """Return the spans that were found wrongly or missed."""
     return 0 if one.gold is None else len(set(spans(one.gold)) ^ set(spans(one.tags)))
 
 
 def wrong_tokens(one: TaggedText) -> int:
-    """Tokens with a wrong label."""
+    """Return the tokens with a wrong label."""
     return 0 if one.gold is None else sum(a != b for a, b in zip(one.gold, one.tags))
 
 

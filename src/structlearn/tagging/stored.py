@@ -90,7 +90,7 @@ class StoredTagger(FeaturedWords):
         return Plan((*names, label), label, aliases, templates, tuple(self.taggers or {}), *derived)
 
     def _stored_parameters(self) -> dict[str, object]:
-        """Parameters as they were given, where a file can hold them."""
+        """Return the parameters as they were given, if a file can hold them."""
         given = {name.removesuffix("?"): getattr(self, name.removesuffix("?")) for name in _OWN}
         return {"parameters": {name: value for name, value in given.items() if _is_plain(value)}}
 

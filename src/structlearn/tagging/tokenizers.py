@@ -55,12 +55,12 @@ class _Abbreviations(frozenset[str]):
 
 
 def penn(text: str) -> list[list[Span]]:
-    """Tokens as in the Penn Treebank: do n't, John 's, U.S. and state-of-the-art are kept."""
+    """Split text into tokens as in the Penn Treebank: do n't, John 's, U.S. and state-of-the-art are kept."""
     return _in_sentences(text.translate(_SAME), _penn_words)
 
 
 def marks(text: str) -> list[list[Span]]:
-    """Words, numbers with what is inside them, initials, and marks."""
+    """Split text into words, numbers with what is inside them, initials, and marks."""
     return _in_sentences(text, _marks)
 
 

@@ -46,7 +46,7 @@ class WrittenPair(NamedTuple):
 
 
 def read_tsv(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
-    """Lines `source TAB target [TAB links]`."""
+    """Yield the pairs of lines `source TAB target [TAB links]`."""
     for (number, source, target), links in read_tab_pairs(path, allow_empty=True):
         yield _pair_with_links(path, number, (source, target), links)
 
@@ -66,7 +66,7 @@ def _pair_with_links(
 
 
 def read_jsonl(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
-    """Objects with "source" and "target" (or the languages), text or lists of words, and maybe "links"."""
+    """Yield pairs of objects with "source" and "target" (or the languages), and maybe "links"."""
     keys = languages[0] or "source", languages[1] or "target"
     for number, line in file_lines(path):
         if line.strip():
@@ -98,7 +98,7 @@ def _words(path: StrPath, number: int, key: str, value: object) -> list[str]:
 
 
 def _pharaoh(path: StrPath, number: int, links: object) -> str:
-    """Links as text: they are a Pharaoh line, or pairs of numbers."""
+    """Return links as text: they are a Pharaoh line, or pairs of numbers."""
     if isinstance(links, str):
         return links
     pairs: list = links if isinstance(links, list) else [links]

@@ -108,7 +108,7 @@ def _make_aligner(kind: type[Aligner], header: dict) -> Aligner:
 
 
 def _forms(aligner: Aligner, fitted: dict) -> Forms:
-    """How words are looked up; files of older versions do not say, but their vocabularies do."""
+    """Return how words are looked up; files of older versions do not say, but their vocabularies do."""
     said = fitted.get("forms_")
     if said is None:
         asked = {"lowercase": aligner.lowercase, "strip_accents": aligner.strip_accents}
@@ -121,7 +121,7 @@ def _forms(aligner: Aligner, fitted: dict) -> Forms:
 
 
 def _confidence(fitted: dict) -> np.ndarray:
-    """Coefficients by name; files of older versions have none, and those of others may lack some."""
+    """Read the coefficients by name; older versions' files have none, others may lack some."""
     said = fitted.get("confidence_")
     if said is None:
         return USUAL
@@ -165,7 +165,7 @@ def _check_statistics(arrays: dict[str, np.ndarray]) -> None:
 
 
 def _check_jumps(arrays: dict[str, np.ndarray], direction: str, n_words: int) -> None:
-    """Weights of distances, by classes of words; in older files they are one row, without classes."""
+    """Check the weights of distances, by classes of words; in older files one row without classes."""
     weights, visits, classes = (arrays.get(f"{direction}.{name}") for name in ("jumps", "visits", "classes"))
     if weights is None or weights.dtype != np.float64 or weights.shape[-1:] != (2 * WIDEST + 1,):
         raise ValueError(f"a table of jumps must have {2 * WIDEST + 1} entries a row")

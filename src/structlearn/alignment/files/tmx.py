@@ -135,7 +135,7 @@ def _name(tag: str) -> str:
 def both_segments(
     path: StrPath, units: Iterable[Unit], languages: Languages
 ) -> Iterator[tuple[Unit, str, str]]:
-    """Units with their segments of two languages, empty where they lack one; `en` is `en-GB` too."""
+    """Yield units with their segments of two languages, empty if one is missing; `en` is `en-GB` too."""
     wanted: tuple[str, str] | None = None
     for unit in units:
         wanted = wanted or _pick_languages(path, unit, languages)

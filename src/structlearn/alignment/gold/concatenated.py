@@ -84,7 +84,7 @@ class WordMatcher(StructuredPredictor):
         return SumScoring(X.rows, X.columns)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """F1 of the links, over all pairs."""
+        """Return F1 of the links, over all pairs."""
         return link_scores(y, self.predict(X), sample_weight).f1
 
 

@@ -114,12 +114,12 @@ def _agreement_per_word(features: EdgeFeatures, linked: Cells) -> Array:
 
 
 def link_probabilities(found: Array, coefficients: Array) -> Array:
-    """1 / (1 + exp(-<coefficients, evidence>)) of each row."""
+    """Return 1 / (1 + exp(-<coefficients, evidence>)) for each row."""
     return 1 / (1 + np.exp(-np.clip(found @ coefficients, -30, 30)))
 
 
 def fit_coefficients(found: Array, right: Array, usual: Array = USUAL, held: float = _HELD) -> Array:
-    """argmin of the logistic loss + held/2 ||coefficients - usual||^2, by Newton's method."""
+    """Return argmin of the logistic loss + held/2 ||coefficients - usual||^2, by Newton's method."""
     known = usual.copy()
     for _ in range(_STEPS):
         p = link_probabilities(found, known)
@@ -133,7 +133,7 @@ def fit_coefficients(found: Array, right: Array, usual: Array = USUAL, held: flo
 
 
 def without_own_words(statistics: AlignmentStatistics, pairs: Sequence[Words]) -> AlignmentStatistics:
-    """Statistics that do not know the words which occur in one of the pairs and nowhere else."""
+    """Return statistics that do not know the words which occur in one of the pairs and nowhere else."""
     sides = statistics.source_words, statistics.target_words
     source, target = (
         words.without(_own_words(words, [pair[k] for pair in pairs])) for k, words in enumerate(sides)
@@ -142,7 +142,7 @@ def without_own_words(statistics: AlignmentStatistics, pairs: Sequence[Words]) -
 
 
 def _own_words(words: Vocabulary, sentences: Sequence[Sequence[str]]) -> set[str]:
-    """Words that were seen no more often than in one of the sentences."""
+    """Return the words that were seen no more often than in one of the sentences."""
     own: set[str] = set()
     for sentence in sentences:
         inside = Counter(sentence)
@@ -162,7 +162,7 @@ class LoosePairs(NamedTuple):
 
 
 def drop_words(pairs: Sequence[Words], links: Sequence[Links], surplus: Sequence[Array]) -> LoosePairs:
-    """Each pair without a share of its words, which is chosen at random up to `_LOST`, on both sides."""
+    """Return each pair without a random share of its words, up to `_LOST`, on both sides."""
     rng = np.random.default_rng(0)
     found = LoosePairs([], [], np.empty(0))
     tables = [found.surplus]
@@ -195,7 +195,7 @@ HeldOut = list[tuple[Array, Array]]
 
 
 def held_out_weights(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> HeldOut:
-    """Parts of the gold pairs in their order, each with weights learned from the others."""
+    """Yield parts of the gold pairs in order, each with weights learned from the others."""
     parts = np.array_split(np.arange(len(gold.X)), min(folds, len(gold.X)))
     return [(part, fit_links(gold, setting, part, **parameters).weights_) for part in parts]
 
@@ -246,7 +246,7 @@ class CalibratedLinks:
         held_out: HeldOut,
         surplus: Array,
     ) -> None:
-        """Confidences by the links of models that have not seen the pairs, which have told the surplus.
+        """Calibrate confidences by the links of models that have not seen the pairs, which gave the surplus.
 
         The pairs count three times: as they are; without what the statistics know of words that occur in one
         of them only, as text will come that is no part of the bitext; and without some of their words, as

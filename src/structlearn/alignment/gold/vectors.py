@@ -69,7 +69,7 @@ def in_context(vectors: Array, start: Array) -> Array:
 
 
 def orthogonal_map(X: Array, Y: Array) -> Array:
-    """argmin ||X W - Y|| over (semi-)orthogonal W of shape (X's dimension, Y's dimension)."""
+    """Return argmin ||X W - Y|| over (semi-)orthogonal W of shape (X's dimension, Y's dimension)."""
     U, _, Vt = np.linalg.svd(X.T.astype(np.float64) @ Y.astype(np.float64), full_matrices=False)
     return U @ Vt
 
@@ -133,7 +133,7 @@ def nearest_links(pair: Words, vectors: Vectors) -> Array:
 def precision_at_1(
     source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]
 ) -> tuple[float, int]:
-    """Share of the dictionary's source words whose nearest target word is one of their translations.
+    """Return the share of the dictionary's source words whose nearest target word is a translation.
 
     `source` is in the target's space already. Also the number of source words that were asked.
     """
@@ -157,7 +157,7 @@ def _known_rows(source: WordVectors, target: WordVectors, dictionary: Iterable[t
 
 
 def vectors_of(words: Vocabulary, vectors: WordVectors, side: str) -> WordVectors:
-    """Those of the words of a text; DataError if next to none of them has a vector."""
+    """Return the vectors of the words of a text; DataError if next to none of them has one."""
     known = np.array([word in vectors.position for word in words.words], dtype=bool)
     share = words.counts[known].sum() / max(1, words.counts.sum())
     if share < _LEAST_COVERED:
@@ -184,7 +184,7 @@ def map_by_file(vectors: Vectors, path: str | os.PathLike[str]) -> MappedVectors
 
 
 def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Word pairs, one pair per line, separated by a tab or spaces."""
+    """Read word pairs, one pair per line, separated by a tab or spaces."""
     pairs = []
     for number, line in open_text(path):
         fields = line.split("\t") if "\t" in line else line.split()

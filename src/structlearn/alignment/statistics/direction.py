@@ -46,18 +46,18 @@ class Direction:
 
     @classmethod
     def uniform(cls, lexicon: Lexicon, from_source: bool, p0: float) -> Direction:
-        """Where training starts."""
+        """Return the direction at which training starts."""
         n_words = len(lexicon.target_pairs if from_source else lexicon.source_pairs)
         translation = np.full(len(lexicon.target) + N_MISSING, 1 / n_words, dtype=np.float32)
         jumps = uniform_jumps(lexicon.source_pairs if from_source else lexicon.target_pairs)
         return cls(from_source, translation, np.full(n_words, 1 / n_words), jumps, p0, jump_penalty(jumps))
 
     def with_jumps(self, other: Direction) -> Direction:
-        """With the jumps of another, whose words have the first numbers."""
+        """Return a copy with the jumps of another, whose words have the first numbers."""
         return replace(self, jumps=carry_weights(other.jumps, self.jumps), log_prior=other.log_prior)
 
     def record(self, hmm: bool = True) -> DirectionRecord:
-        """Compiled form, of Model 1 if it is not for the HMM."""
+        """Return the compiled form, of Model 1 if it is not for the HMM."""
         jumps = self.jumps if hmm else without_jumps(self.jumps)
         return DirectionRecord(self.translation, self.null, self.p0, jumps)
 
@@ -72,7 +72,7 @@ class Direction:
         return replace(self, null=null, jumps=jumps, log_prior=jump_penalty(jumps))
 
     def finish(self) -> Direction:
-        """With no probability below `UNSEEN`, and the places of pairs that are not stored filled.
+        """Return a copy without probabilities below `UNSEEN`, with the places of unstored pairs filled.
 
         A generating word never seen generates all words alike.
         """
@@ -82,7 +82,7 @@ class Direction:
         return replace(self, translation=table)
 
     def select(self, kept: Array) -> Direction:
-        """With the entries where `kept` is true."""
+        """Return a copy with the entries where `kept` is true."""
         table = np.concatenate([self.translation[:-N_MISSING][kept], self.translation[-N_MISSING:]])
         return replace(self, translation=table)
 

@@ -46,7 +46,7 @@ class JumpCounts(NamedTuple):
 
 
 def uniform_jumps(pairs: Array, n_own: int = OWN_JUMPS) -> Jumps:
-    """Equal weights; `pairs`, of shape (n_words + 1,), says in how many sentence pairs each word occurs."""
+    """Return equal weights; `pairs`, of shape (n_words + 1,), counts the sentence pairs of each word."""
     own = np.argsort(-pairs[:-1], kind="stable")[:n_own]
     classes = np.full(pairs.size, own.size, dtype=np.int32)
     classes[own] = np.arange(own.size, dtype=np.int32)
@@ -71,13 +71,13 @@ def carry_weights(old: Jumps, new: Jumps) -> Jumps:
 
 
 def without_jumps(jumps: Jumps) -> Jumps:
-    """Model 1."""
+    """Return the jumps of Model 1."""
     return jumps._replace(weights=jumps.weights[:0], visits=jumps.visits[:0])
 
 
 @kernel
 def no_counts(jumps: Jumps) -> JumpCounts:
-    """Nothing is expected yet."""
+    """Return counts of zero."""
     shape = jumps.weights.shape
     return JumpCounts(np.zeros(shape), np.zeros(shape), np.zeros(shape[0]), np.zeros(shape[0]))
 
@@ -156,6 +156,6 @@ def _shared_weights(jumps: Jumps, counts: JumpCounts) -> Array:
 
 
 def jump_penalty(jumps: Jumps) -> float:
-    """Log-probability of the imaginary jumps, each from a place where every distance is possible."""
+    """Return the log-probability of the imaginary jumps, each from a place with all distances possible."""
     weights = jumps.weights.mean(axis=0)
     return float(PSEUDO_JUMPS * np.log(weights / weights.sum()).sum())

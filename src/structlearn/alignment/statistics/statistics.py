@@ -50,11 +50,11 @@ class Posteriors(NamedTuple):
     reverse_null: Array  # (m,) or (n_source_tokens,)
 
     def agreement(self) -> Array:
-        """Geometric mean of both directions."""
+        """Return the geometric mean of both directions."""
         return np.sqrt(self.forward * self.reverse)
 
     def mean(self) -> Array:
-        """Mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner, see `balance`."""
+        """Return the mean of both directions; the unsupervised aligner links above 0.5, see `balance`."""
         return (self.forward + self.reverse) / 2
 
 
@@ -90,7 +90,7 @@ class AlignmentStatistics:
         earlier: AlignmentStatistics | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> AlignmentStatistics:
-        """Statistics of a text; the same for every `n_jobs`.
+        """Train the statistics of a text; they are the same for every `n_jobs`.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class AlignmentStatistics:
         return Bitext.encode(pairs, self.source_words, self.target_words)
 
     def posteriors(self, bitext: Bitext, *, n_jobs: int = 1) -> Posteriors:
-        """Posteriors of the HMM over all pairs."""
+        """Return the posteriors of the HMM over all pairs."""
         records = self.forward.record(), self.reverse.record()
 
         def work(part: tuple[int, int]) -> tuple[Array, ...]:
@@ -137,19 +137,19 @@ class AlignmentStatistics:
             return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, cell_ranges(bitext)))))
 
     def tables(self, source: Iterable[str], target: Iterable[str]) -> Posteriors:
-        """Posteriors of one pair of sentences, (m, n) each."""
+        """Return the posteriors of one pair of sentences, (m, n) each."""
         bitext = self.encode([(source, target)])
         return next(by_pair(bitext, self.posteriors(bitext)))
 
     def pair_statistics(self, bitext: Bitext) -> PairStatistics:
-        """Dice and translation probabilities of every cell."""
+        """Return Dice and translation probabilities of every cell."""
         entry = find_entries(self.lexicon, bitext.record, 0, len(bitext))
         table = np.concatenate([self.lexicon.dice(), np.zeros(N_MISSING, dtype=np.float32)])
         tables = table, self.forward.translation, self.reverse.translation
         return PairStatistics(*(one[entry].astype(np.float32, copy=False) for one in tables))
 
     def prune(self, min_probability: float = 1e-3) -> AlignmentStatistics:
-        """Without the entries whose translation probabilities are both smaller: a small file."""
+        """Return a copy without entries whose two probabilities are both smaller, for a small file."""
         likelier = np.maximum(self.forward.translation, self.reverse.translation)[:-N_MISSING]
         kept = likelier >= min_probability
         return replace(
@@ -160,7 +160,7 @@ class AlignmentStatistics:
         )
 
     def sure_translations(self, least: float = 0.5, often: int = 5) -> list[tuple[str, str]]:
-        """Word pairs that occur together `often` enough and translate each other, in both directions.
+        """Return word pairs that occur together `often` enough and translate each other both ways.
 
         `least` is what counts alone would say: the less there are, the more the prior has taken from them.
         """
@@ -177,7 +177,7 @@ class AlignmentStatistics:
         return self.source_words.is_word[lexicon.source()] & self.target_words.is_word[lexicon.target]
 
     def to_arrays(self) -> dict[str, Array]:
-        """Everything but the history, as named arrays."""
+        """Return everything but the history as named arrays."""
         arrays = {f"lexicon.{name}": value for name, value in self.lexicon._asdict().items()}
         for name, direction in (("forward", self.forward), ("reverse", self.reverse)):
             arrays |= {f"{name}.{key}": value for key, value in direction.to_arrays().items()}
@@ -223,7 +223,7 @@ def _open_keeper(
 
 
 def by_pair(bitext: Bitext, posteriors: Posteriors) -> Iterator[Posteriors]:
-    """Pair by pair, as tables."""
+    """Yield the tables pair by pair."""
     tables = zip(bitext.tables(posteriors.forward), bitext.tables(posteriors.reverse))
     for s, (forward, reverse) in enumerate(tables):
         forward_null = posteriors.forward_null[bitext.target.start[s] : bitext.target.start[s + 1]]

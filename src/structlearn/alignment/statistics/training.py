@@ -127,7 +127,7 @@ class Stage(NamedTuple):
 
 
 def stages(settings: EMSettings, text: TrainingText) -> list[Stage]:
-    """All iterations. Of a long text the first of either model read a part, the next twice that."""
+    """Return all iterations. On a long text, the first of each model read a part, the next twice that."""
     most = max(1, min(text.n_windows, text.n_cells // LEAST_CELLS))
     power = agreement_power(surplus(text.source_words, text.target_words))
     made = []
@@ -149,7 +149,7 @@ def train_directions(
     earlier: EarlierText | None = None,
     keeper: Keeper | None = None,
 ) -> Trained:
-    """Both directions after the iterations, and the history. The same for every `n_jobs`.
+    """Train both directions and return them with the history. The result is the same for every `n_jobs`.
 
     `earlier` text counts as though it were read again. Each iteration is kept by the `keeper`, if there is
     one, and training goes on from what it has.
@@ -177,7 +177,7 @@ def train_directions(
 def _begin(
     lexicon: Lexicon, relations: Relations, settings: EMSettings, earlier: EarlierText | None
 ) -> Trained:
-    """All translations alike, or as they were in the earlier text."""
+    """Begin with all translations alike, or as they were in the earlier text."""
     forward, reverse = (Direction.uniform(lexicon, side, settings.p0) for side in (True, False))
     if earlier is not None:
         both = [one.with_jumps(old) for one, old in zip((forward, reverse), earlier.directions)]
@@ -208,7 +208,7 @@ def _resume(keeper: Keeper | None, lexicon: Lexicon) -> Trained | None:
 
 
 def cell_ranges(bitext: Bitext) -> list[tuple[int, int]]:
-    """Ranges of sentence pairs of about `CHUNK` cells each."""
+    """Return ranges of sentence pairs of about `CHUNK` cells each."""
     cuts = np.searchsorted(bitext.cell_start, np.arange(0, bitext.cell_start[-1], CHUNK))
     edges = np.unique(np.concatenate([[0], cuts, [len(bitext)]]))
     return [(int(first), int(last)) for first, last in pairwise(edges)] or [(0, 0)]

@@ -72,7 +72,7 @@ class CleaningRules:
         return (self.max_length if self.split_above is None else self.split_above) or None
 
     def verdict(self, sides: Sides) -> str | None:
-        """Why a pair is dropped; None if it is kept."""
+        """Return the reason why a pair is dropped; None if it is kept."""
         short, long = sorted(map(len, sides))
         if not short:
             return "dropped_empty"
@@ -159,7 +159,7 @@ def _cut(sides: Sides, marks: frozenset[str]) -> list[Sides]:
 
 
 def _join_short_pieces(pieces: list[Sides], limit: int) -> list[Sides]:
-    """Neighbours joined while they stay within the limit."""
+    """Join neighbours while they stay within the limit."""
     packed = pieces[:1]
     for piece in pieces[1:]:
         joined = packed[-1][0] + piece[0], packed[-1][1] + piece[1]

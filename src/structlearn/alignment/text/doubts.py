@@ -86,7 +86,7 @@ def _are_exchanged(source: Unknown, target: Unknown) -> bool:
 
 
 def _unknown(aligner: Aligner, pairs: Sequence[Words]) -> Iterator[Unknown]:
-    """Of both sides."""
+    """Yield the shares of unknown words of each side, here and on the other side."""
     here = _shares(aligner, pairs)
     there = _shares(aligner, [(target, source) for source, target in pairs])
     return map(Unknown, here, there[::-1])

@@ -83,7 +83,7 @@ class TextForm(NamedTuple):
         return written or word
 
     def __str__(self) -> str:
-        """In words, as `info` prints it."""
+        """Return the form in words, as `info` prints it."""
         case = "lower case" if self.lowercase else "upper and lower case"
         accents = "without accents" if self.strip_accents else "with accents"
         pairs = ", ".join(f"{one} as {other}" for one, other in self.characters.items())
@@ -101,7 +101,7 @@ def _compose(word: str) -> str:
 
 
 def _replacements(counts: Mapping[str, int]) -> dict[str, str]:
-    """Of each group of look-alikes: those that the text lacks, by the one that it has most often."""
+    """Map look-alike characters that the text lacks to the one of their group it has most often."""
     found: dict[str, str] = {}
     for group in LOOK_ALIKES.values():
         used: Counter[str] = Counter()
@@ -130,7 +130,7 @@ class FormWriter(dict[str, str]):
         return written
 
     def words(self, words: Iterable[str]) -> list[str]:
-        """All of them as they are looked up."""
+        """Return all words as they are looked up."""
         return list(map(self.__getitem__, words))
 
     def __reduce__(self) -> tuple[type[FormWriter], tuple[TextForm]]:

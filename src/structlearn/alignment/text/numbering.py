@@ -16,7 +16,7 @@ SHARED = " "
 
 
 def shared_name(word: str) -> str:
-    """Of the number that a word shares with others of its beginning."""
+    """Return the name of the number that a word shares with others of its beginning."""
     return word[:BEGINNING] + SHARED
 
 

@@ -121,7 +121,7 @@ class _WrittenSide:
         self._rank = np.empty(0, dtype=np.int32)
 
     def add(self, sentence: Iterable[str]) -> int:
-        """Append a sentence; how many words it has."""
+        """Append a sentence; return its number of words."""
         before = len(self._tokens)
         self._tokens.extend(self._numbers.encode(sentence))
         self._lengths.append(len(self._tokens) - before)
@@ -146,7 +146,7 @@ class _WrittenSide:
         return words
 
     def read(self, sentence: int, n_sentences: int, token: int, n_tokens: int) -> Corpus:
-        """So many sentences and tokens, from that sentence and token on."""
+        """Read `n_sentences` sentences of `n_tokens` tokens from these places on."""
         tokens = _numbers(self._files[0], token, n_tokens)
         lengths = _numbers(self._files[1], sentence, n_sentences)
         start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
@@ -206,7 +206,7 @@ def check_room(n_bytes: int) -> Path:
 
 
 def _size(path: StrPath) -> tuple[int, int]:
-    """Bytes and lines of a text file, unpacked; of a damaged archive what can be read."""
+    """Return bytes and lines of a text file, unpacked; of a damaged archive what can be read."""
     n_bytes = n_lines = 0
     with suppress(OSError, EOFError, zlib.error), open_bytes(path) as stream:
         while piece := stream.read(_PIECE):

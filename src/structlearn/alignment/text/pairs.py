@@ -162,7 +162,7 @@ class LengthLimit:
         return True
 
     def fits(self, pair: TextPair) -> bool:
-        """As `admits`, for a pair of a file, whose number is kept."""
+        """Whether a pair of a file is admitted; the number of the first that is too long is kept."""
         if self.admits(pair.source, pair.target):
             return True
         self.first_long = self.first_long or pair.number

@@ -45,12 +45,12 @@ _OTHER = _pattern(_WORD)
 
 
 def split_at_blanks(text: str) -> list[str]:
-    """Tokens are what stands between blanks."""
+    """Split text at blanks into tokens."""
     return text.split()
 
 
 def simple(language: str) -> Tokenizer:
-    """Words, numbers and marks; what is special to "en" and "fr" is split off there (see above)."""
+    """Split text into words, numbers and marks; what is special to "en" and "fr" is split off (see above)."""
     pattern = _SIMPLE.get(language, _OTHER)
     return lambda text: pattern.findall(text.translate(_MARKS))
 

@@ -114,7 +114,7 @@ def _read_inline(name: str, lines: Lines) -> Iterator[LabelledSentence]:
 
 
 def _parse_inline(name: str, number: int, line: str) -> LabelledSentence:
-    """`[ORG Acme Inc] hired her .` as words and labels B-ORG I-ORG O O O."""
+    """Parse `[ORG Acme Inc] hired her .` into words and labels B-ORG I-ORG O O O."""
     words: list[str] = []
     labels: list[str] = []
     kind, begun = "", False
@@ -161,7 +161,7 @@ def write_conll(sentence: ProjectedSentence, *, column: str, scores: bool) -> st
 
 
 def write_conllu(sentence: ProjectedSentence, *, column: str, scores: bool) -> str:
-    """Ten columns, empty but for the number, the word and the label; misc has the confidence."""
+    """Write ten columns, empty except for the number, the word and the label; misc has the confidence."""
     labels, confidence = sentence.projection
     place = CONLLU.index(column if column in CONLLU[2:] else "upos")
     lines = []
@@ -175,7 +175,7 @@ def write_conllu(sentence: ProjectedSentence, *, column: str, scores: bool) -> s
 
 
 def write_inline(sentence: ProjectedSentence, *, column: str, scores: bool) -> str:
-    """`[ORG Acme Inc] hired her .`; tags are written behind the words, `dog/NN`."""
+    """Write `[ORG Acme Inc] hired her .`; tags stand behind the words, `dog/NN`."""
     labels, confidence = sentence.projection
     words = list(sentence.words)
     if not is_spans("auto", [*labels, "B-x"]):

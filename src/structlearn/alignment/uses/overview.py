@@ -85,7 +85,7 @@ def _check(pair: AlignedPair) -> None:
 
 
 def shares_of(pair: AlignedPair) -> Mapping[Link, float]:
-    """Confidences by links."""
+    """Return the confidences by links."""
     if pair.confidence is None or isinstance(pair.confidence, Mapping):
         return pair.confidence or {}
     table = np.asarray(pair.confidence, dtype=np.float64)
@@ -136,7 +136,7 @@ def _judged_figures(gold: Sequence[tuple[Links, Collection[Link]]], n: int) -> d
 
 
 def confidence_bars(every: Sequence[JudgedPair]) -> Histogram | None:
-    """How many predicted links have which confidence and, where gold links are known, how many are possible.
+    """Count predicted links by confidence and, if gold links are known, how many are possible.
 
     None where no confidences are known.
     """
@@ -156,7 +156,7 @@ def confidence_bars(every: Sequence[JudgedPair]) -> Histogram | None:
 
 
 def _links_of(some: Sequence[JudgedPair]) -> tuple[Array, Array]:
-    """Confidences of predicted links, and whether the links are possible."""
+    """Return the confidences of predicted links, and whether the links are possible."""
     known = [
         (share, one.pair.gold is not None and link in one.pair.gold.possible)
         for one in some

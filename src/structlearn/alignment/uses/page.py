@@ -112,7 +112,7 @@ def _lead(n: int, shown: int) -> str:
 
 
 def _best(every: Sequence[JudgedPair], *, judged: bool) -> list[int]:
-    """Numbers of the best of many; of those with few links it says little that they are right."""
+    """Return the numbers of the best of many; for pairs with few links, being right says little."""
     if len(every) < LEAST_PAIRS:
         return []
     least = median(len(one.pair.predicted) for one in every)
@@ -133,7 +133,7 @@ def _why_best(judged: bool) -> str:
 
 
 def _badness(one: JudgedPair) -> tuple[float, int]:
-    """Sorts the worst first; among equals, the one with more links."""
+    """Return a key that sorts the worst first; among equals, the one with more links."""
     return (1.0, 0) if one.scores is None else (-one.scores.aer, -one.scores.predicted)
 
 

@@ -69,7 +69,7 @@ def phrase_spans(
 
 
 def _widen(spans: PhraseSpans, columns: Sequence[Sequence[int]], max_length: int) -> Iterator[PhraseSpans]:
-    """With none, some or all of the words without links that stand beside the target phrase."""
+    """Yield spans with none, some or all of the words without links that stand beside the target phrase."""
     first = spans.j1
     while first >= 0 and (first == spans.j1 or not columns[first]) and spans.j2 - first <= max_length:
         end = spans.j2
@@ -129,5 +129,5 @@ def _counts(
 
 
 def _without_blanks(words: Sequence[str]) -> list[str]:
-    """Words without blanks inside, which are between words here."""
+    """Return words without blanks inside, since blanks stand between words here."""
     return [word if word.isalnum() else "_".join(word.split()) or "_" for word in words]

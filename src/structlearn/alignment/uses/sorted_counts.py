@@ -81,14 +81,14 @@ def _read(run: IO[str]) -> Iterator[Row]:
 
 
 def _add_equal(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows of equal texts as one: the first of their numbers are added, the others are equal."""
+    """Yield rows of equal texts as one: the first of their numbers are added, the others are equal."""
     for (first, second), same in groupby(rows, key=itemgetter(0, 1)):
         numbers = [one[2] for one in same]
         yield first, second, (sum(one[0] for one in numbers), *numbers[0][1:])
 
 
 def with_totals(rows: Iterable[Row]) -> Iterator[tuple[Row, int]]:
-    """Sorted rows, each with the sum of the counts of all that have the same first text."""
+    """Yield sorted rows, each with the sum of the counts of all rows with the same first text."""
     for _, group in groupby(rows, key=itemgetter(0)):
         yield from _with_total(group)
 

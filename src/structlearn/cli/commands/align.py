@@ -103,7 +103,7 @@ def clean(
 
 
 def _beside(prefix: Path, source: Path, target: Path) -> tuple[Path, Path]:
-    """Output names: the prefix and the inputs' suffixes (`.en`, `.en.gz`), if these can be told apart."""
+    """Return the output names: the prefix and the inputs' suffixes (`.en`, `.en.gz`), if these differ."""
     left, right = _suffix(source), _suffix(target)
     if not left or not right or left == right:
         left, right = ".src", ".tgt"

@@ -112,7 +112,7 @@ class LinkOptions:
             raise ValueError("--nearest-gold needs --vectors-src and --vectors-tgt.")
 
     def parameters(self) -> dict[str, Any]:
-        """Those of the aligner."""
+        """Return the parameters of the aligner."""
         given = asdict(self)
         nearest = given.pop("nearest_gold")
         return {**given, "pseudo_gold": "nearest"} if nearest else given
@@ -234,7 +234,7 @@ def _say_mapped(mapped: MappedVectors, origin: str) -> None:
 
 @contextmanager
 def _naming(text: TextFiles, model: Path | None) -> Iterator[None]:
-    """Text of another form than that of an earlier model, by the name of its file, or of the model's."""
+    """Rewrite the error about text of another form, so that it names the file, or that of the model."""
     from structlearn.alignment.text.form import OtherForm
 
     try:

@@ -189,7 +189,7 @@ def _check_folder(out: Path) -> None:
 
 
 def _refuse(what: str, values: Mapping[str, object], reason: str) -> None:
-    """ValueError for what was given but does not go with the task or recipe."""
+    """Raise ValueError for options that were given but do not go with the task or recipe."""
     for name, value in values.items():
         if value not in (None, False):
             raise ValueError(f"{name} does not go with {what}: {reason}.")
@@ -219,7 +219,7 @@ class RecipeSize(NamedTuple):
 
 
 def _recipe_flags(what: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Parameters that the flags which were given stand for."""
+    """Return the parameters that the given flags stand for."""
     from structlearn.apps.recipes import RECIPES
 
     known = RECIPES[what].flags
@@ -323,7 +323,7 @@ def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) ->
 
 
 def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
-    """Where each run ended."""
+    """Print where each run ended."""
     from structlearn.core.text_width import aligned
     from structlearn.reports.tables import final_row
 
@@ -368,7 +368,7 @@ class CompareGroup(TaskGroup):
         return command_of(run, RECIPES[cmd_name], CompareCommand)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Tasks, then recipes."""
+        """Return the rows of tasks, then those of recipes."""
         return [*super().rows(), *((one.name, one.what) for one in RECIPES.values())]
 
     def refuse(self, ctx: Any, wanted: str) -> None:

@@ -103,7 +103,7 @@ def _announcement(problems: int, jobs: int, minutes: float, spent: float) -> str
 
 
 def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
-    """Of all problems that the folder holds, also those of earlier runs."""
+    """Write the report of all problems that the folder holds, also those of earlier runs."""
     from structlearn.core.text_width import aligned
     from structlearn.reports.scaling.page import write_study
     from structlearn.reports.scaling.study import FILE, read_results

@@ -43,7 +43,7 @@ def _installation() -> Iterator[tuple[str, object]]:
 
 
 def _kernels() -> str:
-    """Which compiled kernels are used, and why none that were shipped."""
+    """Return which compiled kernels are used, and why shipped ones are not."""
     from structlearn.core.kernel_cache.shipped import shipped_kernels
 
     shipped = shipped_kernels()
@@ -60,7 +60,7 @@ def _kernels() -> str:
 
 
 def _model(path: Path) -> Iterator[tuple[str, object]]:
-    """From the header alone, which also a model with a structure of the user's own has."""
+    """Describe a model by its header alone, so that a structure of the user's own is not needed."""
     from structlearn.storage.model_file import ModelFile, damaged
 
     file = ModelFile(path)
@@ -145,7 +145,7 @@ def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """How an aligner looks up the words of its two sides."""
+    """Yield how an aligner looks up the words of its two sides."""
     if "forms_" not in header["fitted"]:
         return
     from structlearn.alignment.text.form import read_form
@@ -165,7 +165,7 @@ def _classes(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _parameters(header: Mapping[str, Any]) -> str:
-    """Parameters that differ from their defaults."""
+    """Return the parameters that differ from their defaults."""
     from structlearn import estimators
     from structlearn.estimators.files.persistence import stored_parameters
 

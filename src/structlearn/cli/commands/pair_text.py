@@ -52,7 +52,7 @@ class TextFiles:
     )
 
     def files(self) -> list[Path]:
-        """Those that are given; ValueError unless they are both sides."""
+        """Return the files that are given; ValueError unless they are both sides."""
         sides = [path for path in (self.source, self.target) if path is not None]
         if len(sides) == 2 and self.text is None:
             return sides
@@ -141,7 +141,7 @@ def _with_links(path: str, pairs: Iterable[FilePair]) -> Iterator[WrittenPair]:
 
 
 def warn_of_length(limit: LengthLimit, done: str) -> None:
-    """One warning for all pairs that were too long."""
+    """Warn once of all pairs that were too long."""
     said = limit.sentence(done)
     if said is not None:
         say(f"Warning: {said}")
@@ -169,7 +169,7 @@ def languages_doubted(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[F
 
 
 def _warn_of_accents(aligner: Aligner, pairs: list[FilePair]) -> None:
-    """Accents can be left out of new text, but not be put in."""
+    """Warn of text that has lost its accents: these can be removed from new text, but not added."""
     from structlearn.alignment.text.form import lacks
 
     for side, form in zip(("source", "target"), aligner.forms_):

@@ -81,7 +81,7 @@ class TunedSetting:
     def path(
         self, training: Training, judged: Callable[[Bundle], Inputs], metric: Metric
     ) -> Iterator[tuple[float, float]]:
-        """Each lambda and what its model scores on the examples that were held out."""
+        """Yield each lambda and the score of its model on the held-out examples."""
         from structlearn.estimators.path import models_along
 
         adapted = self.task.adapt(clone_unfitted(self.estimator), training, self.problem)

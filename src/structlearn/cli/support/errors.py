@@ -54,7 +54,7 @@ def tell_interruption() -> None:
 
 
 def say(sentence: str) -> None:
-    """Talk: a line on stderr, whatever its text comes from."""
+    """Write a line of talk to stderr, wherever its text comes from."""
     typer.echo(plain(by_its_name(sentence)), err=True)
 
 
@@ -177,7 +177,7 @@ def _warnings_as_lines() -> Iterator[None]:
 
 @contextmanager
 def fitting() -> Iterator[None]:
-    """Every warning about convergence is shown; a Ctrl-C that `fit` does not answer leaves no model."""
+    """Show every warning about convergence; a Ctrl-C that `fit` does not answer leaves no model."""
     from sklearn.exceptions import ConvergenceWarning
 
     try:

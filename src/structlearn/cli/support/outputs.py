@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_output(path: Path, *, others: Iterable[Path] = ()) -> Path:
-    """`path` if a file can be written there and is none of `others`; an error if not."""
+    """Return `path` if a file can be written there and it is not among `others`; else raise an error."""
     if str(path) == "-":
         raise ValueError("Cannot write to -: give the name of a file.")
     if any(_is_same(path, one) for one in others):
@@ -29,7 +29,7 @@ def check_output(path: Path, *, others: Iterable[Path] = ()) -> Path:
 
 
 def output_file(out: Path | None, others: Iterable[Path]) -> Path | None:
-    """Where to write, checked; None is stdout, and so is `-`."""
+    """Return the checked path to write to; None and `-` stand for stdout."""
     return None if out is None or str(out) == "-" else check_output(out, others=others)
 
 
@@ -91,7 +91,7 @@ def print_json(value: object) -> None:
 
 
 def in_json(value: object, indent: int | None = None) -> str:
-    """JSON in ASCII, so that no text of files can act on a terminal; numbers are finite, others null."""
+    """Return JSON in ASCII, so that no text of files can act on a terminal; numbers not finite are null."""
     return json.dumps(_plain(value), indent=indent, allow_nan=False)
 
 

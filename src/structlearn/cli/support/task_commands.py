@@ -112,7 +112,7 @@ class TaskGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def refuse(self, ctx: Any, wanted: str) -> None:
-        """ValueError that says that there is no such task, and which one may be meant."""
+        """Raise ValueError that says that there is no such task, and which one may be meant."""
         from structlearn.cli.tasks.lookup import task_named
 
         if not wanted:
@@ -120,7 +120,7 @@ class TaskGroup(TyperGroup):
         task_named(wanted)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Names of tasks, what each predicts, and the files that it reads."""
+        """Return the names of tasks, what each predicts, and the files that it reads."""
         return [(one.name, f"{one.what}; reads {one.formats}") for one in TASKS.values()]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -63,14 +63,14 @@ def constraints_for(
 
 
 def partly(y: Sequence[Array]) -> Sequence[Array]:
-    """Labels with None for those that are not known."""
+    """Return the labels, with None for unknown ones."""
     if not any((one == UNKNOWN).any() for one in y):
         return y
     return [np.where(one == UNKNOWN, np.array(None), one) for one in y]
 
 
 def with_constraints(training: Training, constraints: Constraints) -> Training:
-    """Training data that shall be trained on with these constraints."""
+    """Return training data to be trained on with these constraints."""
     told = f", labels by {constraints.upper()}" if isinstance(constraints, str) else ""
     parameters = {**training.parameters, "constraints": constraints}
     return training._replace(summary=f"{training.summary}{told}", parameters=parameters)

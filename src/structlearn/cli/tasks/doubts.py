@@ -11,7 +11,7 @@ from structlearn.tagging.plan import Plan
 
 
 def check_columns(tokens: Tokens, plan: Plan, *, chosen: bool, spans: bool) -> None:
-    """DataError for words in the place of labels, unless that column was chosen; warnings of other doubts."""
+    """Raise DataError for words in place of labels, unless that column was chosen; warn of other doubts."""
     problem = words_as_labels(tokens, plan.label)
     if problem is not None:
         if not chosen:

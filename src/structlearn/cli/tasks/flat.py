@@ -87,12 +87,12 @@ class FlatTask(Task):
         return Training(table.X, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
 
     def check_training(self, estimator: Any, training: Training) -> None:
-        """Nothing to refuse; but what is said of columns while it is trained names them as the file does."""
+        """Refuse nothing; have messages during training name columns as the file does."""
         features: Any = training.notes.get("features")
         estimator._input_names = numbered_names("index ", 1) if features is None else listed_names(features)
 
     def check_packing(self, training: Training) -> str:
-        """Rows of numbers alone; they are packed as they are in the file."""
+        """Refuse to pack rows with text or missing values; numbers are packed as they are in the file."""
         if has_gaps(training.X):
             raise ValueError("A table with text or missing values is not packed; train reads its file.")
         return super().check_packing(training)
@@ -102,7 +102,7 @@ class FlatTask(Task):
         return super().extras_to_pack(training._replace(notes=notes, parameters={}))
 
     def trim(self, estimator: Any, training: Training) -> Training:
-        """With the names of a table's columns in the estimator, for those who load it in Python."""
+        """Set the names of a table's columns in the estimator, for those who load it in Python."""
         if training.notes["format"] == TABLE:
             estimator.feature_names_in_ = np.array(training.notes["features"], dtype=object)
         return training
@@ -165,7 +165,7 @@ class Classify(FlatTask):
     target_kind = "classes"
 
     def check_target(self, target: str | None) -> None:
-        """One column, by default the last."""
+        """Allow one column, by default the last."""
         if target is not None and "," in target:
             raise ValueError(f"The task classify has one target column, not {target!r}; try multilabel.")
 
@@ -174,11 +174,11 @@ class Classify(FlatTask):
         return map(str, predicted.tolist())
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of the classes, one line per example."""
+        """Yield the probabilities of the classes, one line per example."""
         return probability_lines(bundle.estimator.classes_.tolist(), bundle.estimator.predict_proba(X))
 
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
-        """Share of right labels; precision, recall and F1 of each class, and their means."""
+        """Return the share of right labels; precision, recall and F1 of each class, and their means."""
         spelled = spelling(bundle.estimator.classes_)
         gold = list(map(spelled, y.tolist()))
         table = table_of_labels("class", "examples", gold, predicted.tolist())
@@ -196,18 +196,18 @@ class MultiLabel(FlatTask):
     multilabel = True
 
     def check_target(self, target: str | None) -> None:
-        """Several columns, which cannot be guessed."""
+        """Require several columns, which cannot be guessed."""
         if target is None or "," not in target:
             raise ValueError("The task multilabel needs two or more 0/1 columns: --target name,name.")
 
     def trim(self, estimator: Any, training: Training) -> Training:
-        """With the names of a table's target columns, too."""
+        """Set the names of a table's target columns, too."""
         if training.notes["format"] == TABLE:
             estimator.classes_ = np.array(training.notes["targets"])
         return super().trim(estimator, training)
 
     def label_names(self, bundle: Bundle) -> list[str] | None:
-        """Those of a table are its columns."""
+        """Return the names of the labels, which for a table are its columns."""
         targets: list[str] | None = bundle.notes.get("targets")
         return targets
 
@@ -223,13 +223,13 @@ class MultiLabel(FlatTask):
         return {"labels": predicted if names is None else [one for one, on in zip(names, predicted) if on]}
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probability of each label by itself, one line per example."""
+        """Yield the probability of each label by itself, one line per example."""
         table = bundle.notes["format"] == TABLE
         names = bundle.notes["targets"] if table else bundle.estimator.classes_.tolist()
         return probability_lines(names, bundle.estimator.predict_marginals(X))
 
     def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
-        """Share of right sets, share of wrong decisions on single labels, and F1 of single labels."""
+        """Return the share of right sets, the share of wrong single decisions, and F1 of single labels."""
         n_unknown = 0
         if bundle.notes["format"] != TABLE:
             y, predicted, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)

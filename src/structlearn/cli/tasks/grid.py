@@ -36,7 +36,7 @@ class GridTask(LabelledNodes):
     error_name: ClassVar[str] = "share of wrong pixels"
 
     def training(self, path: Path, target: str | None) -> Training:
-        """From a folder of images, or of packed data, whose window is the one that it was packed with."""
+        """Read a folder of images, or packed data, whose window is the one it was packed with."""
         if not is_packed(path):
             return self.read(path, target)
         found = super().training(path, target)
@@ -100,7 +100,7 @@ class GridTask(LabelledNodes):
             )
 
     def feature_names(self, bundle: Bundle) -> Names:
-        """Where a value is: its channel, and how far down and right of the pixel."""
+        """Return the place of a value: its channel, and how far down and right of the pixel it is."""
         if hasattr(bundle.estimator, "row_transformer_"):
             return super().feature_names(bundle)
         side, channels = bundle.notes["window"], bundle.notes["channels"]
@@ -113,7 +113,7 @@ class GridTask(LabelledNodes):
         return lambda places: [name(place) for place in places.tolist()]
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of the labels, one line per pixel, row by row, an empty line between images."""
+        """Yield the labels' probabilities, one line per pixel, row by row, an empty line between images."""
         for i, table in enumerate(bundle.estimator.predict_marginals(X)):
             yield from [""] * (i > 0)
             yield from probability_lines(
@@ -142,7 +142,7 @@ class GridTask(LabelledNodes):
             write_label_image(folder / f"{name}.png", labels)
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
-        """Images beside their labels."""
+        """Draw the images beside their labels on a page."""
         from structlearn.reports.image_page import LabelledImage, image_page
 
         if is_packed(path):

@@ -55,11 +55,11 @@ class ParseTask(Task):
         return Training(tokens, y, {"format": "conllu"}, {}, summary, source=document)
 
     def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
-        """Sentences of the file."""
+        """Return the sentences of the file."""
         return SentenceFile(self, self.training(*source), source, 0, folder)
 
     def check_training(self, estimator: TreeParser, training: Training) -> None:
-        """Two roots where there must be one, by their line."""
+        """Raise DataError for two roots where there must be one, with the line."""
         for sentence in training.source.sentences:
             sentence.heads(single_root=estimator.single_root)
 
@@ -91,7 +91,7 @@ class ParseTask(Task):
         return {"heads": predicted}
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
-        """Dependency trees."""
+        """Draw the dependency trees on a page."""
         from structlearn.parsing.page import ParsedSentence, tree_page
 
         X, y, document = self.reread(path, bundle, labels=True)
@@ -107,7 +107,7 @@ class ParseTask(Task):
         return tree_page(sentences, title=f"Dependency trees of {plain(path.name)}", limit=limit)
 
     def evaluate(self, bundle: Bundle, y: list[GoldTree], predicted: list[Array | Parse]) -> Scores:
-        """Attachment scores; punctuation counts as the CoNLL 2018 scorer does it."""
+        """Return attachment scores; punctuation counts as in the CoNLL 2018 scorer."""
         estimator = bundle.estimator
         known = set() if estimator is None or estimator.labels_ is None else set(estimator.labels_.tolist())
         guess = list(map(_with_labels, predicted))

@@ -81,7 +81,7 @@ class Tag(Task):
         return tagger
 
     def training(self, path: Path, target: str | None) -> Training:
-        """As every task; constraints of packed data are those that were found when it was packed, if any."""
+        """Read as every task does; constraints of packed data are those found when it was packed, if any."""
         if self._is_of_segments and path.is_dir():
             raise ValueError("--model segments trains on files, not on packed data.")
         found = super().training(path, target)
@@ -94,7 +94,7 @@ class Tag(Task):
         return getattr(self.options, "model", None) == SEGMENTS
 
     def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
-        """Sentences of the file, near ones together where the model looks at those."""
+        """Return the sentences of the file, nearby ones together if the model looks at those."""
         if source.path.is_dir():
             return super().examples(source, folder)
         context = self.new_model(self.options.parameters()).resources().context
@@ -131,7 +131,7 @@ class Tag(Task):
         return self._for_training(training, constraints)
 
     def _for_training(self, training: Training, constraints: Constraints) -> Training:
-        """With constraints, which segments have no use for, and None for what is not known."""
+        """Return the data with constraints, which segments do not use, and None for unknown labels."""
         training = training._replace(y=partly(training.y))
         if self._is_of_segments:
             return training
@@ -220,7 +220,7 @@ class Tag(Task):
         return super().bundle(model, training)
 
     def check_packing(self, training: Training) -> str:
-        """As every task; features that have names are not packed, nor are models inside."""
+        """Check as every task does; features with names are not packed, nor are models inside."""
         if training.bundled:
             raise ValueError("Data for a model --with others is not packed; train reads its file.")
         if isinstance(training.X, NamedRows):
@@ -296,7 +296,7 @@ class Tag(Task):
         check_cells(bundle)
 
     def feature_names(self, bundle: Bundle) -> Names:
-        """Names of templates' features, of the file's own cells, or of CRFsuite's."""
+        """Return the names of templates' features, of the file's own cells, or of CRFsuite's."""
         if FEATURES in bundle.arrays:
             return tagger_feature_names(Tagger.of(bundle))
         if "vocabulary" in bundle.texts:
@@ -304,7 +304,7 @@ class Tag(Task):
         return super().feature_names(bundle)
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
-        """Tagged text; the words are the first column that is not the label."""
+        """Draw the tagged text; the words are the first column that is not the label."""
         from structlearn.reports.tagged_text import TaggedText
         from structlearn.tagging.page import text_page
 
@@ -343,7 +343,7 @@ class Tag(Task):
         check_seen(bundle.estimator.classes_, inputs, tag_type if self.spans else str)
 
     def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
-        """Shares of right tokens and of right sentences; for spans, precision, recall and F1, by type."""
+        """Return the shares of right tokens and sentences; for spans, precision, recall and F1 by type."""
         return tag_scores(bundle.estimator.classes_, y, predicted, spans=self.spans)
 
     def error(self, values: Mapping[str, float | int]) -> float:

@@ -147,7 +147,7 @@ class Task(ABC):
         return Bundle(model, notes, training.texts, training.arrays, training.bundled)
 
     def training(self, path: Path, target: str | None) -> Training:
-        """Training data, from a file or from a folder that `data pack` wrote."""
+        """Read training data from a file or from a folder that `data pack` wrote."""
         if not path.is_dir():
             return self.read(path, target)
         if target is not None:
@@ -165,7 +165,7 @@ class Task(ABC):
         return Training(X, y, notes, data.texts, summary, data.arrays, parameters)
 
     def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
-        """Training data in parts, for `tune`, which may write to a folder; ValueError for packed data."""
+        """Read training data in parts for `tune`, which may write to a folder; ValueError if it is packed."""
         from structlearn.cli.commands.folds import ReadExamples
 
         if source.path.is_dir() and not self.of_folders:
@@ -211,14 +211,14 @@ class Task(ABC):
         """Read training data from a file."""
 
     def check_training(self, estimator: Any, training: Training) -> None:  # noqa: B027  (most need not)
-        """DataError for training data that this estimator cannot take, where the file can be named."""
+        """Raise DataError for training data that this estimator cannot take, if the file can be named."""
 
     @abstractmethod
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read a file for a trained model, with its labels if asked for and there."""
 
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
-        """Answers as lines of text."""
+        """Yield the answers as lines of text."""
         raise NotImplementedError
 
     def answer(self, bundle: Bundle, predicted: Any) -> dict[str, object]:
@@ -232,7 +232,7 @@ class Task(ABC):
             raise ValueError(f"--loss {loss} has no probabilities; train with --loss softmax or sparsemax.")
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of all labels as lines of text, `label:probability` for each."""
+        """Yield the probabilities of all labels as lines of text, `label:probability` for each."""
         raise NotImplementedError
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
@@ -244,7 +244,7 @@ class Task(ABC):
         return (f"{line}\n" for line in lines)
 
     def check_out(self, out: Path, others: Iterable[Path], *, marginals: bool) -> Path:
-        """Where `predict` writes, before any work: a file, and none of `others`."""
+        """Return the file that `predict` writes to, checked before any work: it is not among `others`."""
         return check_output(out, others=others)
 
     def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
@@ -267,7 +267,7 @@ class Task(ABC):
         raise NotImplementedError
 
     def feature_names(self, bundle: Bundle) -> Names:
-        """From columns of features to their names, for `weights`."""
+        """Return the function from columns of features to their names, for `weights`."""
         return own_names(bundle.estimator)
 
     def label_names(self, bundle: Bundle) -> list[str] | None:
@@ -275,7 +275,7 @@ class Task(ABC):
         return None
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:  # noqa: B027  (most tasks take any)
-        """DataError for labels of a file that training never saw, where they are a mistake of the file."""
+        """Raise DataError for labels that training never saw, if they are a mistake of the file."""
 
     @abstractmethod
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:

@@ -77,7 +77,7 @@ class Clusters(OneColumn):
             )
 
     def to_stored(self) -> Stored:
-        """As a model file has it."""
+        """Return what a model file holds of it."""
         notes = {"kind": _KIND, "name": self.name, "word": self.word}
         return Stored(notes, {"words": list(self.paths), "paths": list(self.paths.values())}, {})
 
@@ -92,7 +92,7 @@ class Clusters(OneColumn):
 
 
 def read_clusters(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters:
-    """Clusters of a file: lines of ``bits word count`` (Brown's) or ``word cluster``, tabs or spaces between.
+    """Read the clusters of a file: lines of ``bits word count`` (Brown's) or ``word cluster``.
 
     Of a file of many words the first are kept, and those of the text.
     """
@@ -118,7 +118,7 @@ def read_clusters(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters
 
 
 def cluster_vectors(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters:
-    """Clusters of a file of vectors in fastText's text format (or .gz), of the first words and the text's."""
+    """Cluster the vectors of a file in fastText's text format (or .gz): its first words and the text's."""
     vectors = read_vectors(path, _with_lower_case(tokens.column(word).strings), most=MOST_WORDS)
     clusters = Clusters("vector", word, dict(zip(vectors.words, bit_paths(vectors.matrix))))
     clusters.check_cover(tokens, path)
@@ -126,7 +126,7 @@ def cluster_vectors(path: StrPath, tokens: Tokens, word: str = "word") -> Cluste
 
 
 def _with_lower_case(words: Iterable[str]) -> Collection[str]:
-    """Words and their lower case."""
+    """Return the words and their lower case."""
     return {written for word in words for written in (word, word.lower())}
 
 
@@ -145,7 +145,7 @@ def bit_paths(vectors: Array, levels: int = LEVELS) -> list[str]:
 
 
 def _upper_half(Z: Array) -> Array:
-    """2-means of some rows, begun at their mean along the direction of largest variance."""
+    """Run 2-means on some rows, begun at their mean along the direction of largest variance."""
     centred = Z - Z.mean(axis=0)
     upper: Array = centred @ _main_direction(centred) > 0
     for _ in range(_ROUNDS):
@@ -157,7 +157,7 @@ def _upper_half(Z: Array) -> Array:
 
 
 def _main_direction(centred: Array) -> Array:
-    """By a few power steps from the longest row, whose sign is kept."""
+    """Return the main direction, by a few power steps from the longest row, whose sign is kept."""
     direction = centred[np.argmax((centred**2).sum(axis=1))]
     for _ in range(_POWER_STEPS):
         direction = centred.T @ (centred @ direction)

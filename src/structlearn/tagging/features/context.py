@@ -151,7 +151,7 @@ class Context:
         return np.array(of, dtype=np.int64)[codes] if codes.size else np.empty(0, dtype=np.int64)
 
     def to_stored(self) -> Stored:
-        """As a model file has it."""
+        """Return what a model file holds of it."""
         notes = {
             "kind": _KIND,
             "templates": " ".join(map(str, self.features.templates)),
@@ -185,12 +185,12 @@ def check_context(reach: object) -> int:
 
 
 def n_known(y: Sequence[Any]) -> int:
-    """Sentences of which all labels are known."""
+    """Count the sentences whose labels are all known."""
     return sum(all(known_text(label) is not None for label in one) for one in y)
 
 
 def first_features(templates: Sequence[Template], min_count: int, hash_bits: int | None) -> TextFeatures:
-    """Those of the first pass, by all templates that do not look at its answers."""
+    """Return the features of the first pass: of all templates that do not look at its answers."""
     own = [one for one in templates if not any(atom.column in COLUMNS for atom in one.atoms)]
     return TextFeatures(own, max(min_count, MIN_COUNT), hash_bits)
 

@@ -42,14 +42,14 @@ class Derived(Protocol):
         """Return a text with the columns."""
 
     def to_stored(self) -> Stored:
-        """As a model file has it."""
+        """Return what a model file holds of it."""
 
 
 class LearntColumns(Derived, Protocol):
     """Columns that are learnt from labels."""
 
     def fresh(self) -> LearntColumns:
-        """One that has learnt nothing."""
+        """Return a copy that has learnt nothing."""
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
         """Learn from a training text, and add to it columns that do not see the labels of their block."""
@@ -67,7 +67,7 @@ def read_strings(lines: Sequence[str]) -> list[str]:
 
 
 def check_name(name: str) -> str:
-    """`name` if templates can name a column so."""
+    """Return `name` if templates can use it as the name of a column."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{quoted(name)} cannot name a lexicon: use letters, digits and _, a letter first, as PERSON."

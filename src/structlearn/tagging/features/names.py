@@ -27,7 +27,7 @@ _ONE_TO_64 = 1 << 64
 
 
 def template_names(features: TextFeatures) -> Callable[[Array], list[str]]:
-    """From columns of the feature matrix to names; of what cannot be named, the template and the hash."""
+    """Return the function from columns to names; for a nameless one, the template and the hash."""
 
     def names(places: Array) -> list[str]:
         if features.hash_bits is not None:
@@ -50,7 +50,7 @@ def template_names(features: TextFeatures) -> Callable[[Array], list[str]]:
 
 
 def names_in(features: TextFeatures, tokens: Tokens) -> dict[int, str]:
-    """Names of all features that a text has, by their columns; where hashes collide, all that share one."""
+    """Return the names of all features of a text, by column; all that share one if hashes collide."""
     first = np.concatenate([[0], np.cumsum(tokens.lengths)])
     columns = {name: tokens.column(name) for name in features.columns}
     found: dict[int, str] = {}

@@ -172,7 +172,7 @@ class DerivedColumns:
         return max((part.reach for part in self.parts if isinstance(part, Context)), default=0)
 
     def stack(self, rows: Rows, tokens: Tokens, *, training: bool = False) -> Stacked:
-        """Rows of tokens' features and, where whole segments have any, what makes those."""
+        """Return the rows of tokens' features and, if whole segments have any, what makes those."""
         whole = [part for part in self.parts if isinstance(part, WholeSegments)]
         if not whole:
             return Stacked(rows, tokens.lengths)
@@ -182,7 +182,7 @@ class DerivedColumns:
         )
 
     def complete_templates(self, templates: Sequence[Template]) -> tuple[Template, ...]:
-        """Templates, and default ones of columns that none of them looks at."""
+        """Return the templates, and default ones for columns that none of them looks at."""
         named = {atom.column for template in templates for atom in template.atoms}
         own = [part.default_templates for part in self.parts if named.isdisjoint(part.columns)]
         return parse_templates([*templates, *own])
@@ -207,7 +207,7 @@ class DerivedColumns:
         return {DERIVED: told} if told else {}
 
     def texts(self) -> dict[str, list[str]]:
-        """Texts of a model file."""
+        """Return the texts of a model file."""
         return {
             f"{DERIVED}{i}:{name}": lines
             for i, part in enumerate(self.parts)
@@ -215,7 +215,7 @@ class DerivedColumns:
         }
 
     def arrays(self) -> dict[str, Array]:
-        """Arrays of a model file."""
+        """Return the arrays of a model file."""
         return {
             f"{DERIVED}{i}:{name}": array
             for i, part in enumerate(self.parts)
@@ -224,14 +224,14 @@ class DerivedColumns:
 
     @classmethod
     def from_stored(cls, stored: Any) -> DerivedColumns:
-        """Those of a model file (its notes, texts and arrays); ValueError if they are none."""
+        """Read the parts of a model file (its notes, texts and arrays); ValueError if they are not valid."""
         told = stored.notes.get(DERIVED, [])
         check_form(told, _NOTES, f"notes.{DERIVED}")
         return cls(tuple(_part(i, notes, stored) for i, notes in enumerate(told)))
 
 
 def _part(i: int, notes: dict[str, str], stored: Any) -> Derived:
-    """One part of a model file."""
+    """Read one part of a model file."""
     kind = notes.get("kind", "")
     if kind not in _KINDS:
         raise ValueError(f"its derived columns are of a kind {quoted(kind)}, not {listed(_KINDS)}")
@@ -247,7 +247,7 @@ def _part(i: int, notes: dict[str, str], stored: Any) -> Derived:
 
 
 def derived_names(notes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of a model's notes: names of the derived columns, and the columns they are made of."""
+    """Return the names of a model's derived columns, and the columns they are made of, from its notes."""
     told = notes.get(DERIVED, [])
     check_form(told, _NOTES, f"notes.{DERIVED}")
     columns, needs = (_words(told, key) for key in ("columns", "needs"))
@@ -259,7 +259,7 @@ def _words(told: Iterable[Mapping[str, str]], key: str) -> tuple[str, ...]:
 
 
 def parse_lexicons(flags: Sequence[str]) -> dict[str, LexiconSource]:
-    """From NAME=FILE pairs of the shell."""
+    """Parse NAME=FILE pairs of the shell."""
     found: dict[str, LexiconSource] = {}
     for text in flags:
         name, mark, path = text.partition("=")

@@ -58,7 +58,7 @@ def place(words: Sequence[str]) -> list[str | None]:
 
 
 def quotation(words: Sequence[str]) -> list[str | None]:
-    """Of words between quotation marks: how many they are, how they are written, and where a word is.
+    """Describe words between quotation marks: how many they are, their letters, and each word's place.
 
     How: whether its first word is capitalised (X or x) and whether most are. Where: B, I or E, the marks
     themselves a mark. "O" outside.
@@ -75,7 +75,7 @@ def quotation(words: Sequence[str]) -> list[str | None]:
 
 
 def _kind(words: Sequence[str]) -> str:
-    """Length and letters of what is quoted."""
+    """Return the length and the letters of a quotation."""
     n = len(words)
     length = "0" if n == 0 else "1" if n == 1 else "few" if n < _LONGEST else "many"
     capitals = sum(map(is_capitalised, words))

@@ -64,7 +64,7 @@ class SpanLexicon:
         return f"{_NAME}[-1..1] {_NAME}[-1]&{_NAME} {_NAME}&{_NAME}[1]"
 
     def fresh(self) -> SpanLexicon:
-        """One that has learnt nothing."""
+        """Return a copy that has learnt nothing."""
         return SpanLexicon(self.word)
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
@@ -110,7 +110,7 @@ class SpanLexicon:
         return [words[a:b] for a, b in pairwise(ends)]
 
     def to_stored(self) -> Stored:
-        """As a model file has it: words may hold any character, so that phrases are lines of JSON."""
+        """Return what a model file holds of it; as words may hold any character, phrases are JSON."""
         types = sorted({kind for kinds in self.phrases.values() for kind in kinds})
         marked = [[kind in kinds for kind in types] for kinds in self.phrases.values()]
         table = np.array(marked, dtype=np.uint8).reshape(len(self.phrases), len(types))

@@ -50,7 +50,7 @@ class UsualLabels:
 
     @classmethod
     def of(cls, templates: Templates) -> Self:
-        """Not yet learnt."""
+        """Make columns that have learnt nothing yet."""
         return cls(parse_templates(templates))
 
     @property
@@ -76,7 +76,7 @@ class UsualLabels:
         return [*(f"{label} {kind}" for label in self.labels for kind in range(_KINDS)), "new"]
 
     def fresh(self) -> UsualLabels:
-        """One that has learnt nothing."""
+        """Return a copy that has learnt nothing."""
         return UsualLabels(self.templates)
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
@@ -109,7 +109,7 @@ class UsualLabels:
         return with_columns(tokens, {name: Column(c, strings) for name, c in zip(self.columns, cells)})
 
     def _learnt(self, keys: Array, y: Array, block: Array) -> tuple[tuple[Array, Array], Array]:
-        """Keys with their codes, and the codes of the tokens, each of other blocks' labels."""
+        """Return keys with their codes, and the codes of the tokens, each from other blocks' labels."""
         found, key = np.unique(keys, return_inverse=True)
         inside = key * (int(block.max(initial=0)) + 1) + block
         _, first, group = np.unique(inside, return_index=True, return_inverse=True)
@@ -120,7 +120,7 @@ class UsualLabels:
         return (found, others), hidden[group]
 
     def _codes(self, counts: sparse.csr_matrix, less: sparse.csr_matrix | Iterator[None]) -> Array:
-        """Codes of cells by counts of labels, a row each."""
+        """Return codes of cells from counts of labels, one row each."""
         rows = max(_CHUNK // counts.shape[1], 1)
         codes = []
         for a in range(0, counts.shape[0], rows):
@@ -131,7 +131,7 @@ class UsualLabels:
         return np.concatenate(codes) if codes else np.empty(0, dtype=np.int32)
 
     def to_stored(self) -> Stored:
-        """As a model file has it."""
+        """Return what a model file holds of it."""
         arrays: dict[str, Array] = {}
         for j, (keys, codes) in enumerate(self.tables):
             arrays |= {f"keys{j}": keys, f"codes{j}": codes}

@@ -24,12 +24,12 @@ _AFFIX = re.compile(r"(prefix|suffix)([1-9][0-9]?)")
 
 
 def shape(text: str) -> str:
-    """Kinds of characters, runs of one kind written once: "McDonald-4x" is "XxXx-dx"."""
+    """Return the kinds of characters, runs of one kind written once: "McDonald-4x" is "XxXx-dx"."""
     return "".join(kind for kind, _ in groupby(map(_kind, text)))
 
 
 def pattern(text: str) -> str:
-    """Kinds of characters, runs of one kind cut at four: "McDonald-4x" is "XxXxxxx-dx"."""
+    """Return the kinds of characters, runs of one kind cut at four: "McDonald-4x" is "XxXxxxx-dx"."""
     runs = (list(run) for _, run in groupby(map(_kind, text)))
     return "".join("".join(run[:_LONGEST_RUN]) for run in runs)
 
@@ -43,7 +43,7 @@ def _kind(character: str) -> str:
 
 
 def normal_form(text: str) -> str:
-    """Lower case, every digit a 0."""
+    """Return the text in lower case, with every digit a 0."""
     return "".join("0" if character.isdigit() else character for character in text.lower())
 
 
@@ -58,7 +58,7 @@ NAMES = f"{', '.join([*_VIEWS, *SENTENCE_VIEWS][1:])}, prefixN and suffixN"
 
 
 def check_view(name: str) -> None:
-    """ValueError that lists all views if there is none of this name."""
+    """Raise ValueError that lists all views if none has this name."""
     if name not in SENTENCE_VIEWS:
         view_named(name)
 
@@ -82,7 +82,7 @@ def text_hash(text: str) -> int:
 
 
 def hashes(view: View, strings: Iterable[str]) -> Array:
-    """Hash of the view of each string; 0 where there is none."""
+    """Return the hash of the view of each string; 0 if there is none."""
     seen = (view(text) for text in strings)
     return np.array([0 if text is None else text_hash(text) for text in seen], dtype=np.uint64)
 

@@ -105,7 +105,7 @@ class WholeSegments:
     def rows(
         self, tokens: Tokens, lexicons: Iterable[PhraseList], most: int, bits: int, *, training: bool = False
     ) -> sparse.csr_matrix:
-        """Rows of the segments of up to `most` tokens, by first token and length, in 2 ** bits columns."""
+        """Return rows of 2 ** bits columns, for segments of up to `most` tokens by first token and length."""
         found = [*self._phrases(tokens, most, training=training), *self._shapes(tokens, most)]
         found += [one for lexicon in lexicons for one in self._in_lexicon(tokens, lexicon, most)]
         row, key = (np.concatenate(part) for part in zip(*found))
@@ -128,7 +128,7 @@ class WholeSegments:
                 yield _name_rows(row[known[marked[:, k]]], f"marked {kind}")
 
     def _types_of(self, places: Array, block: Array | None) -> Array:
-        """Which types phrases have, in blocks other than the own."""
+        """Return which types phrases have in blocks other than their own."""
         if block is None or self._blocks is None:
             return self.marked[places] > 0
         first, last = (one[places] for one in self._blocks)
@@ -156,7 +156,7 @@ class WholeSegments:
         return hashes(view, column.strings)[column.codes]
 
     def to_stored(self) -> Stored:
-        """As a model file has it."""
+        """Return what a model file holds of it."""
         arrays = {"keys": self.keys, "marked": self.marked}
         return Stored({"kind": _KIND, "word": self.word}, {"types": self.types}, arrays)
 
@@ -175,7 +175,7 @@ class WholeSegments:
 def _grow_segments(
     values: Array, tokens: Tokens, most: int, *, once: bool = False
 ) -> Iterator[tuple[int, Array, Array]]:
-    """For each length: the tokens where a segment of it begins, and its key, made of hashes of its words.
+    """Yield, per length, the tokens where a segment begins, and its key, made of hashes of its words.
 
     With `once`, a word like the one before does not count.
     """
