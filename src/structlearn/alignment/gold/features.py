@@ -99,7 +99,7 @@ def edge_features(
 
 
 def _number_words(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
-    """Number words as they come: the vocabulary has one number for all that it lacks."""
+    """Give words numbers as they come: the vocabulary has one number for all that it lacks."""
     number: dict[str, int] = {}
     words = [number.setdefault(word, len(number)) for sentence in sentences for word in sentence]
     return SpelledWords(np.array(words, dtype=np.int64), start, spell(list(number)))
