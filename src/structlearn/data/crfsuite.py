@@ -40,7 +40,7 @@ class CrfsuiteFile:
         self._features: dict[str, tuple[str, float]] = {}
 
     def __iter__(self) -> Iterator[list[dict[str, float]]]:
-        """Each sequence as a list of tokens, a dict from names to weights each; repeated names add up."""
+        """Yield each sequence as a list of tokens, dicts from names to weights; repeated names add up."""
         tokens: list[dict[str, float]] = []
         labels: list[str] = []
         with closing(open_text(self.path)) as lines:

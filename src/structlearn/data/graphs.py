@@ -51,7 +51,7 @@ class GraphFile(NamedTuple):
 
 
 def read_graphs(path: StrPath) -> GraphFile:
-    """Graphs of an .npz file; DataError if its arrays do not fit together."""
+    """Read the graphs of an .npz file; DataError if its arrays do not fit together."""
     arrays = read_arrays(path, _AXES)
     for name in ("nodes", "edges"):
         if name not in arrays:
@@ -93,7 +93,7 @@ def _check_array(name: str, array: Array) -> Array:
 
 
 def _pieces(arrays: Mapping[str, Array]) -> tuple[dict[str, list[Array]], dict[str, list[Array]]]:
-    """Every array cut into its graphs: those of nodes, and those of edges."""
+    """Return every array cut into its graphs: those of nodes, and those of edges."""
     n_nodes, n_edges = len(arrays["nodes"]), len(arrays["edges"])
     sizes = arrays.get("sizes", np.array([[n_nodes, n_edges]]))
     empty = np.flatnonzero((sizes < (1, 0)).any(axis=1))

@@ -85,7 +85,7 @@ def _put(line: str, separator: str, place: int, value: str, *, insert: bool) -> 
 
 
 def _spans(line: str, separator: str) -> list[tuple[int, int]]:
-    """Where the cells of a line begin and end."""
+    """Return where the cells of a line begin and end."""
     return [match.span() for match in CELLS[separator].finditer(line)]
 
 

@@ -41,7 +41,7 @@ def is_number(text: str) -> bool:
 
 
 def number_problem(text: str) -> str | None:
-    """Why a cell is not a finite number, as the end of a sentence; None if it is one."""
+    """Return why a cell is not a finite number, as the end of a sentence; None if it is one."""
     if not text.strip():
         return "is empty"
     number = number_or_none(text)
@@ -51,7 +51,7 @@ def number_problem(text: str) -> str | None:
 
 
 def parse_labels(texts: Sequence[str], path: StrPath, lines: Sequence[int]) -> np.ndarray:
-    """Labels as integers if all are, else as floats if all are numbers, else as strings.
+    """Return labels as integers if all are, else as floats if all are numbers, else as strings.
 
     `path` and `lines`, the line of each label, are for error messages.
     """
@@ -66,7 +66,7 @@ def parse_labels(texts: Sequence[str], path: StrPath, lines: Sequence[int]) -> n
 
 
 def class_labels(texts: Sequence[str]) -> np.ndarray:
-    """Names of classes as they are spelled: integers where that is how these are written, else strings."""
+    """Return the names of classes as they are spelled: integers if they are written so, else strings."""
     if all(_INTEGER.fullmatch(text) and str(int(text)) == text for text in set(texts)):
         return np.array([int(text) for text in texts], dtype=np.int64)
     return np.array(texts, dtype=np.str_)

@@ -59,7 +59,7 @@ class FileLayout(NamedTuple):
         return self.names == CONLLU
 
     def place(self, name: str) -> int:
-        """Where the column of a name is; ValueError if there is none."""
+        """Return the place of the column with this name; ValueError if there is none."""
         if name not in self.names:
             raise ValueError(f"there is no column {name!r}; there are {listed(self.names)}.")
         return self.names.index(name)
@@ -125,7 +125,7 @@ class Tokens:
 
     @classmethod
     def from_sentences(cls, sentences: Sequence[Sequence], names: Sequence[str] = ("word",)) -> Tokens:
-        """Sentences from lists: of words or, with several columns, of (word, tag, ...) tuples."""
+        """Make sentences from lists: of words or, with several columns, of (word, tag, ...) tuples."""
         tables = [_Interned() for _ in names]
         codes = [array("i") for _ in names]
         for i, sentence in enumerate(_checked_list(sentences, "X", "sentences")):
@@ -160,7 +160,7 @@ class Tokens:
         return self.columns[name]
 
     def filled_cells(self, name: str) -> np.ndarray:
-        """All cells of a column as strings; DataError where one is empty (the label is)."""
+        """Return all cells of a column as strings; DataError if one is empty."""
         column = self.column(name)
         if "" in column.strings:
             token = int(np.argmax(column.codes == column.strings.index("")))
@@ -173,7 +173,7 @@ class Tokens:
 
 
 def _checked_list(values: Sequence, name: str, noun: str) -> Sequence:
-    """`values` if they are a list; a string would be read letter by letter, a mapping by its keys."""
+    """Return `values` if they are a list; a string would be read letter by letter, a mapping by its keys."""
     if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
         raise ValueError(
             f"{name} must be a list of {noun}, not a {type(values).__name__}; write sentences as lists of "
@@ -261,7 +261,7 @@ def _record_lines(lines: Lines, kept: list[str]) -> Lines:
 
 
 def _check_no_table(name: str, layout: FileLayout, tokens: list[str]) -> None:
-    """DataError if a single column is a whole table: a header of words, and as many commas in every line."""
+    """Raise DataError if a single column is a whole table: words in a header, as many commas in each line."""
     for sign, called in {",": "comma", ";": "semicolon"}.items():
         n, *others = {token.count(sign) for token in tokens}
         header = tokens[0].split(sign)

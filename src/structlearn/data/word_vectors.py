@@ -38,7 +38,7 @@ class WordVectors:
         return {word: i for i, word in enumerate(self.words)}
 
     def rows(self, words: Iterable[str]) -> Array:
-        """Row number of each word, -1 where there is none."""
+        """Return the row number of each word, -1 if there is none."""
         return np.array([self.position.get(word, -1) for word in words], dtype=np.int64)
 
     def of(self, words: Sequence[str]) -> Array:

@@ -45,7 +45,7 @@ def connected(address: str) -> Iterator[Client]:
 
 
 def _number(digits: str) -> int:
-    """How many processes to start; ValueError where this machine would be busy with nothing else."""
+    """Return how many processes to start; ValueError if this machine would do nothing else."""
     most = max(MOST_LOCAL, 2 * (os.cpu_count() or 1))
     if len(digits) > len(str(most)) or int(digits) > most:
         raise ValueError(

@@ -142,7 +142,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         return state
 
     def _next_pass(self, objective: SpreadObjective, state: JoinedState, visited: bool) -> JoinedState:
-        """Another pass over blocks that are worth it, while the last one found enough; then a full one."""
+        """Begin another pass over blocks that are worth it, while the last found enough; then a full one."""
         again, found = int(state.counts[AGAIN]), state.values[FOUND]
         settled = again > 0 and (found <= ENOUGH * state.values[ESTIMATE] or not visited)
         repeats = objective.repeats if self.repeats is None else self.repeats
@@ -162,7 +162,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         state.fractions[:] = fractions
 
     def _adapt(self, state: JoinedState, answers: list[RoundAnswer], took: float) -> None:
-        """As many rounds a pass as leave the work of each worth its sending."""
+        """Set the number of rounds per pass, so that the work of each is worth its sending."""
         longest = max(one.seconds for one in answers)
         now = np.array([longest * state.counts[ROUNDS], took - longest])
         old = state.values[[WORK, OVERHEAD]]
@@ -198,12 +198,12 @@ class JoinedBlocks(SolverBase[JoinedState]):
         return state.w
 
     def _dual(self, objective: SpreadObjective, state: JoinedState) -> tuple[Bound, float]:
-        """D of z, or of another point that is known, and ||w(z)||^2."""
+        """Return D of z, or of another known point, and ||w(z)||^2."""
         bound = objective.dual(state.w, state.values[COST], float(state.counts[CALLS]))
         return bound, float(state.w @ state.w)
 
     def _values(self, objective: SpreadObjective, state: JoinedState) -> list[PartValues]:
-        """Every worker's part of a certificate, with all rounds committed."""
+        """Return every worker's part of a certificate, with all rounds committed."""
         while True:
             w = self._certified_weights(objective, state)
             values = objective.values(int(state.counts[ROUND]), state.fractions, w)
@@ -279,7 +279,7 @@ def _led_weights(objective: SpreadObjective, state: JoinedState) -> LedWeights:
 
 
 def aggregation_of(n_workers: int) -> float:
-    """How cautious each of so many workers should be (see `WorkerSpec`), by what was measured.
+    """Return how cautious each of several workers should be (see `WorkerSpec`), from measurements.
 
     Where each counts its steps as those of all, all that they do can be kept (Ma et al. 2015). Two workers
     gain by going part of that way; with four or more, sometimes the one is better, sometimes the other.

@@ -89,14 +89,14 @@ class SpreadObjective:
     is_hinge = is_local = has_exact_blocks = False
 
     def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
-        """D of z, from w(z) and the cost of z; see `Objective.dual`."""
+        """Return D of z, from w(z) and the cost of z; see `Objective.dual`."""
         return self.magnitude.lower_bound(float(w @ w), cost, self.regularization, steps)
 
     def primal_rounding(self, w: Array, value: float) -> float:
         return self.magnitude.primal(w, value)
 
     def primal(self, w: Array, values: Sequence[PartValues] | None = None) -> float:
-        """P(w), from the workers' values at w; they are asked for their losses, unless given."""
+        """Return P(w), from the workers' values at w; they are asked for their losses, unless given."""
         losses = None if values is None else [one.loss for one in values]
         while losses is None:
             losses = self._each("loss", [(w,)] * self.n_workers)
@@ -118,7 +118,7 @@ class SpreadObjective:
         return self._each("values", [(t, float(fraction), w) for fraction in fractions])
 
     def agree(self, t: int, fractions: Array) -> tuple[Array, float]:
-        """w(z) and the cost of z, as the sum over what every partition has now."""
+        """Return w(z) and the cost of z, as the sum over what every partition has now."""
         found: list[Block] | None = None
         while found is None:
             found = self._each("agree", [(t, float(fraction)) for fraction in fractions])

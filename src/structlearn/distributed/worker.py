@@ -47,7 +47,7 @@ class PartitionLayout(Protocol):
         """The sum of the example weights."""
 
     def objective(self, fraction: float) -> Objective:
-        """Its objective, where it has this fraction of all example weights."""
+        """Return the objective of this partition, which has this fraction of all example weights."""
 
 
 class WorkerSpec(NamedTuple):
@@ -281,7 +281,7 @@ class Worker:
         return self.fraction * float(self.state.totals[COST])
 
     def _blocks_of(self, piece: Piece) -> Array:
-        """Distinct blocks to visit; the first piece of a pass draws it."""
+        """Return distinct blocks to visit; the first piece of a pass draws it."""
         if piece.part == 0:
             if piece.again:
                 self.order = self.state.blocks.draw_again(self.objective, self.state.gaps, self.rng)
@@ -324,7 +324,7 @@ class Worker:
 
     @return_errors
     def travelled(self, t: int, fraction: float) -> float:
-        """With `fraction` of round t committed, this partition's part of what z has travelled, squared."""
+        """Return this partition's part of z's squared travel, with `fraction` of round t committed."""
         self._stand_at(t, fraction)
         return self.fraction**2 * travelled(self.objective, self.state.blocks.point)
 

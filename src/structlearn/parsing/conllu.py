@@ -98,7 +98,7 @@ class Document:
         return [sentence.tokens(columns) for sentence in self.sentences]
 
     def trees(self, *, single_root: bool = False) -> list[tuple[Array, Array]]:
-        """Heads and labels of all sentences; DataError for what is no tree."""
+        """Return the heads and labels of all sentences; DataError for what is not a tree."""
         return [(one.heads(single_root=single_root), one.labels) for one in self.sentences]
 
     def filled(

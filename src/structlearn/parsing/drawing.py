@@ -43,7 +43,7 @@ class Arc(NamedTuple):
 def arcs_of(
     predicted: LabelledTree, gold: LabelledTree | None = None, confidence: Sequence[float] | None = None
 ) -> list[Arc]:
-    """All arcs that are predicted or gold, with their kinds."""
+    """Return all arcs that are predicted or gold, with their kinds."""
     heads, labels = predicted
     found = []
     for k, (head, label) in enumerate(zip(heads, labels)):
@@ -107,7 +107,7 @@ def draw_tree(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) ->
 
 
 def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> tuple[list[float], float]:
-    """Where the middle of each word is; and the whole width. Arcs and labels of short ones need room, too."""
+    """Return the middle of each word, and the whole width; arcs and labels of short words need room, too."""
     labels, n_arcs = [0.0] * len(words), [0] * len(words)
     for arc in arcs:
         for word in {arc.head, arc.word} - {0}:
@@ -124,7 +124,7 @@ def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> 
 
 
 def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
-    """How high each arc (head, word) is: above all that it overlaps with and that are not longer."""
+    """Return the height of each arc (head, word): above all that it overlaps with and that are not longer."""
     levels: dict[tuple[int, int], int] = {}
     for arc in sorted(arcs, key=lambda arc: abs(arc.head - arc.word)):
         low, high = sorted((arc.head, arc.word))
@@ -134,7 +134,7 @@ def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
 
 
 def _feet(arcs: Sequence[Arc], centres: Sequence[float]) -> dict[tuple[Arc, int], float]:
-    """Where each arc stands at each of its words: side by side, longer ones inside, so that none cross."""
+    """Return where each arc stands at its words: side by side, longer ones inside, without crossing."""
     feet = {}
     for word, x in enumerate(centres, 1):
         meeting = [(_other(arc, word, centres), arc) for arc in arcs if word in (arc.head, arc.word)]
@@ -146,7 +146,7 @@ def _feet(arcs: Sequence[Arc], centres: Sequence[float]) -> dict[tuple[Arc, int]
 
 
 def _other(arc: Arc, word: int, centres: Sequence[float]) -> float:
-    """Where the other end is; the root is farther than all."""
+    """Return the place of the other end; the root is farther than all."""
     return -inf if not arc.head else centres[(arc.word if arc.head == word else arc.head) - 1]
 
 

@@ -187,7 +187,7 @@ def compare(
 
 
 def chosen_estimators(estimator: Trainable, solvers: Solvers | None) -> dict[str, Trainable]:
-    """Clones of `estimator`, one a solver, by name; ValueError if one's parameters do not fit."""
+    """Return clones of `estimator` by name, one per solver; ValueError if parameters do not fit."""
     if solvers is None:
         estimator = _of_one_loss({"": estimator})[""]
         fitting = {name: _with_solver(estimator, name) for name in compared_solvers()}
@@ -202,7 +202,7 @@ def chosen_estimators(estimator: Trainable, solvers: Solvers | None) -> dict[str
 
 
 def named_solvers(solvers: Sequence[object]) -> dict[str, object]:
-    """Solvers by their names; ValueError if one is there twice."""
+    """Return solvers by their names; ValueError if one is there twice."""
     if isinstance(solvers, str):
         solvers = [solvers]
     named: dict[str, object] = {}

@@ -79,7 +79,7 @@ def _fate(run: Run) -> str:
 
 
 def _setting(parameters: Mapping[str, object]) -> dict[str, str]:
-    """Parameters that say something: None is what nobody chose."""
+    """Return the parameters that were chosen: None stands for no choice."""
     return {name: _plain(value) for name, value in parameters.items() if value is not None}
 
 

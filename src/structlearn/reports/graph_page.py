@@ -94,7 +94,7 @@ def _node(one: DrawnGraph, v: int, at: Array, colours: dict[int, int]) -> _Node:
 
 
 def _fit_into_drawing(places: Array, radius: float) -> tuple[Array, tuple[int, int]]:
-    """Places in a drawing of 640 units at most, and its size."""
+    """Return places in a drawing of at most 640 units, and its size."""
     places = np.where(np.abs(places) <= 1e100, places, 0.0)
     low, extent = places.min(axis=0), np.ptp(places, axis=0)
     side = 120 + 520 * min(1.0, np.sqrt(len(places)) / 12)
@@ -106,7 +106,7 @@ def _fit_into_drawing(places: Array, radius: float) -> tuple[Array, tuple[int, i
 
 
 def place_nodes(n: int, edges: Array) -> Array:
-    """Places of nodes: edges pull, all nodes push (Fruchterman and Reingold 1991), from a circle on."""
+    """Place nodes: edges pull, all nodes push (Fruchterman and Reingold 1991), starting from a circle."""
     angle = 2 * np.pi * np.arange(n) / max(n, 1)
     places = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     ideal = 2.0 / np.sqrt(max(n, 1))

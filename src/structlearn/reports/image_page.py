@@ -89,7 +89,7 @@ def _panels(one: LabelledImage, colours: Mapping[int, int], step: int) -> list[_
 
 
 def _to_pixels(pixels: Array) -> Array:
-    """Colours, or grey values: of other numbers of channels their mean."""
+    """Return colours or grey values; of other numbers of channels their mean."""
     found = pixels if pixels.shape[2] == 3 else pixels.mean(axis=2)
     low, high = found.min(), found.max()
     if low < 0 or high > 1:

@@ -48,7 +48,7 @@ class Page:
         return self._add("text", paragraph=paragraph)
 
     def code(self, lines: str) -> Page:
-        """Text to be typed, as it is."""
+        """Add text to be typed, as it is."""
         return self._add("code", lines=lines)
 
     def table(
@@ -63,7 +63,7 @@ class Page:
         return self._add("table", header=header, rows=list(rows), caption=caption, groups=groups)
 
     def definitions(self, terms: Mapping[str, object]) -> Page:
-        """Names and what they stand for."""
+        """Add names and what they stand for."""
         return self._add("definitions", terms=terms)
 
     def figure(self, image: Image, caption: str, *, alt: str, narrow: Image | None = None) -> Page:
@@ -89,15 +89,15 @@ class Page:
         return self._add("part", heading=heading)
 
     def certificate(self, found: Certificate) -> Page:
-        """How far from optimal weights are, line by line as it is printed."""
+        """Add how far from optimal weights are, line by line as it is printed."""
         return self.definitions(dict(line.split(": ", 1) for line in str(found).splitlines()))
 
     def cards(self, figures: Mapping[str, object]) -> Page:
-        """Key figures, by name."""
+        """Add key figures, by name."""
         return self._add("cards", figures=figures)
 
     def links(self, files: Mapping[str, object]) -> Page:
-        """Files beside the page, and what they hold."""
+        """Add links to files beside the page, and what they hold."""
         return self._add("links", files=files)
 
     def html(self) -> str:

@@ -62,7 +62,7 @@ def new_figure(width: float, height: float) -> Figure:
 def panels(
     rows: int, columns: int, height: float, *, stacked: bool = False, width: float = 10, share: bool = False
 ) -> Array:
-    """Axes of a new figure, (rows, columns): side by side, or all below each other, for narrow screens.
+    """Make the axes of a new figure, (rows, columns): side by side, or in one column for narrow screens.
 
     height : of a row, in inches
     width : of all columns that are side by side
@@ -179,7 +179,7 @@ def _draw_run(gaps: Axes, values: Axes, history: History, x: str, number: int) -
 
 
 def look_of(number: int) -> dict[str, Any]:
-    """Colour and mark of a run by its number."""
+    """Return colour and mark of a run by its number."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKERS[number % len(MARKERS)],
@@ -204,7 +204,7 @@ def plot_sequences(
     predictions: Mapping[str, Sequence[Labels]],
     path: str | Path | None = None,
 ) -> Figure:
-    """Sequences of square images, a row each, above their true labels and what each model read.
+    """Draw sequences of square images, one row each, above their true labels and each model's readings.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def plot_sequences(
 
 
 def _draw_sequence(axes: Axes, images: Array, readings: Sequence[tuple[str, Labels]]) -> None:
-    """Images of size 0.9 at 0, 1, 2 ..., and a line of labels below for each reading, the true one first."""
+    """Draw images of size 0.9 at 0, 1, 2 ..., and below a line of labels per reading, the true one first."""
     for name, labels in readings:
         if len(labels) != len(images):
             raise ValueError(f"{name!r} has {len(labels)} labels for a sequence of {len(images)} images.")

@@ -34,7 +34,7 @@ def summary_row(name: object, one: LabelScores) -> list[object]:
 
 
 def hues(labels: Collection[Label]) -> dict[Label, int]:
-    """Colours by label, as angles, equally far from each other."""
+    """Return colours by label, as angles, equally far from each other."""
     return {label: round(360 * k / len(labels)) for k, label in enumerate(sorted(labels))}
 
 
@@ -44,7 +44,7 @@ def number_of(n: int, noun: str) -> str:
 
 
 def lead(n: int, shown: int, noun: str, *, judged: bool) -> str:
-    """How many there are, how many of them the page shows, and which come first."""
+    """Return how many there are, how many of them the page shows, and which come first."""
     if n < 2:
         return f"{number_of(n, noun)}."
     order = "the worst first" if judged else "in their order"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def final_row(run: Run) -> dict[str, str]:
-    """Where a run of a comparison ended, by the names of the table's columns."""
+    """Return where a run of a comparison ended, by the names of the table's columns."""
     found = run.certificate
     return {
         "solver": run.name,
@@ -33,7 +33,7 @@ def brief(value: float | None, digits: int = 4) -> str:
 
 
 def size(n_bytes: float | None) -> str:
-    """Bytes in the unit that suits them; a dash for none."""
+    """Return bytes in the unit that suits them; a dash for none."""
     if n_bytes is None:
         return "–"
     for unit in ("B", "kB", "MB"):

@@ -80,7 +80,7 @@ class CellTable:
         return found
 
     def problem(self, cell: str) -> str | None:
-        """Why a cell is no finite number, as the end of a sentence; None if it is one."""
+        """Return why a cell is not a finite number, as the end of a sentence; None if it is one."""
         return number_problem(self.with_decimal_point(cell))
 
 

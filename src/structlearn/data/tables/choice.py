@@ -24,7 +24,7 @@ _ROW_NUMBERS = {"id", "index", "row", "row_id", "rowid", "nr", "no", "number", "
 
 
 def usual_min_frequency(n_rows: int) -> int:
-    """From how many rows on a level is not rare, in a table of so many."""
+    """Return from how many rows on a level is not rare, given the number of rows of a table."""
     return max(1, min(USUAL_MIN_FREQUENCY, n_rows // _ONE_IN))
 
 
@@ -49,7 +49,7 @@ def chosen_columns(columns: Sequence[TableColumn], min_frequency: int) -> tuple[
 
 
 def _useless(column: TableColumn, min_frequency: int) -> str | None:
-    """Why nothing can be learned from a column, as the end of a sentence."""
+    """Return why nothing can be learned from a column, as the end of a sentence."""
     if _counts_rows(column) and column.name.lower() in _ROW_NUMBERS:
         return "it counts the rows"
     if not column.is_text:

@@ -116,7 +116,7 @@ class ColumnReader:
         return TableColumn(self.name, values[codes])
 
     def _first_places(self, codes: np.ndarray) -> list[int]:
-        """Where each level is seen first."""
+        """Return where each level is seen first."""
         _, rows = np.unique(codes, return_index=True)
         return [self._places[row] for row in rows.tolist()]
 
@@ -166,7 +166,7 @@ class ColumnReader:
         return self.table.wrong(place, Statement(f"{{called}} {{problem}}{advice}.", **parts))
 
     def _check_signs(self, cells: Sequence[str], places: Sequence[int]) -> None:
-        """DataError for a decimal point beside decimal commas, here or before: 1.234 may be either number."""
+        """Raise DataError for a decimal point beside decimal commas, here or before: 1.234 is ambiguous."""
         if not self.table.decimal_comma:
             return
         points = (place for cell, place in zip(cells, places) if "." in cell and "," not in cell)
@@ -195,7 +195,7 @@ class ColumnReader:
         return True
 
     def _check_text(self, levels: list[str], place: int) -> None:
-        """DataError for text that is none: dates, and numbers with something around them."""
+        """Raise DataError for text that should not be text: dates, and numbers with something around them."""
         for looks, (what, advice) in _NO_TEXT.items():
             if all(map(looks.fullmatch, levels)):
                 raise self.table.wrong(

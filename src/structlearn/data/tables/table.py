@@ -213,7 +213,7 @@ def _targets(header: list[str], target: str | None) -> list[str]:
 
 
 def _split_names(header: list[str], names: str | Iterable[str]) -> list[str]:
-    """Names of a list, or of a text with commas between them, unless that is a name itself."""
+    """Return the names in a list, or in a text with commas, unless that text is a name itself."""
     if isinstance(names, str):
         names = [names] if names in header else [name.strip() for name in names.split(",")]
     return list(dict.fromkeys(names))
@@ -241,7 +241,7 @@ def _odd_header(cells: CellTable) -> list[str]:
 
 
 def _check_sizes(cells: CellTable, places: list[int], columns: Sequence[TableColumn]) -> None:
-    """DataError for numbers whose squares are infinite: columns that have one cannot be scaled."""
+    """Raise DataError for numbers whose squares are infinite: their columns cannot be scaled."""
     for name, values in (column for column in columns if not column.is_text):
         for row in np.flatnonzero(np.abs(values) > LARGEST_FEATURE).tolist():
             found = f"column {quoted(name)} holds {values[row]:g}, which is too large to be squared"
@@ -321,7 +321,7 @@ def _target_numbers(cells: CellTable, places: list[int], name: str, column: Sequ
 
 
 def _switches(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
-    """Zeros and ones, of cells that are 0, 1, false or true."""
+    """Return zeros and ones for cells that are 0, 1, false or true."""
     found = [_SWITCHES.get(cell.lower()) for cell in column]
     for place, cell, value in zip(places, column, found):
         if value is None:

@@ -28,7 +28,7 @@ _SHOWN = ("0.01", PER_EXAMPLE)
 
 
 def study_figures(results: Results) -> Iterator[tuple[str, Figure, Figure]]:
-    """Names of figures of one problem, the figures, and the same ones for narrow screens."""
+    """Yield the names of figures of one problem, the figures, and the same ones for narrow screens."""
     for name, draw in (("time", time_figure), ("winners", winner_figure)):
         yield name, draw(results), draw(results, stacked=True)
 
@@ -42,7 +42,7 @@ def colour_of(results: Results, solver: str) -> str:
 
 
 def time_figure(results: Results, *, stacked: bool = False) -> Figure:
-    """Seconds to each gap against n, with the exponents of fitted lines; a row for each lambda shown."""
+    """Draw seconds to each gap against n, with the exponents of fitted lines; one row per lambda shown."""
     shown = [lam for lam in _SHOWN if lam in results.lambdas]
     grid = panels(len(shown), len(results.gaps), 4.2, stacked=stacked, width=13, share=True)
     for row, lam in zip(grid, shown, strict=True):

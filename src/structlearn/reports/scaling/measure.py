@@ -110,7 +110,7 @@ class _Meter:
         return _Look(self._cpu_seconds() - self._before, self._memory.bytes)
 
     def effort(self, row: Row, last: _Look) -> Effort:
-        """Of a row of the history; the last one may have been added after the last call."""
+        """Return the effort of a row of the history; the last one may be later than the last call."""
         look = self._looks[row.iteration] if row.iteration < len(self._looks) else last
         return Effort(float(row.passes), int(row.oracle_calls), *look)
 

@@ -122,7 +122,7 @@ def _groups(results: Results, first: int, span: int) -> list[tuple[object, int]]
 
 
 def count_cells(results: Results) -> str:
-    """How many cells have run, and what became of the others."""
+    """Return how many cells have run, and what became of the others."""
     states = [results.status(cell) for cell in results.cells()]
     each = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     more = " Give more --minutes for those that were not run." if NOT_RUN in states else ""
@@ -168,7 +168,7 @@ def seconds_table(results: Results) -> tuple[list[str], list[list[str]]]:
 
 
 def whole_table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """With all examples: passes, calls, seconds and memory to each gap."""
+    """Return a table with all examples: passes, calls, seconds and memory to each gap."""
     n = results.sizes[-1]
     rows = []
     for lam in results.lambdas:

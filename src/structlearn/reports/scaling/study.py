@@ -113,7 +113,7 @@ def run_study(
 
 
 def spent_seconds(folder: Path) -> float:
-    """Seconds of processes that the cells kept in a folder took."""
+    """Return the seconds of processes that the cells kept in a folder took."""
     return sum(one.seconds for one in _read_cells(folder))
 
 
@@ -192,12 +192,12 @@ class _Study:
         _write_json(self._folder / FILE, {"settings": self._settings, "limits": self._limits})
 
     def waiting(self, n: int) -> list[Cell]:
-        """Cells of a size that have not run, and that are not skipped."""
+        """Return the cells of a size that have not run and are not skipped."""
         found = self.results
         return [one for one in cells(found.solvers, n) if one not in found and found.targets(one)]
 
     def limit(self, n: int, left: float) -> float:
-        """Processor seconds of a cell of a size: sizes share equally what is left, and so do their cells."""
+        """Return a cell's processor seconds: sizes, and the cells of a size, share equally what is left."""
         if str(n) not in self._limits:
             cells_left = [len(self.waiting(m)) for m in self._sizes if m >= n]
             share = left / max(1, sum(map(bool, cells_left))) / max(1, cells_left[0])
@@ -206,7 +206,7 @@ class _Study:
         return self._limits[str(n)]
 
     def _overhead(self) -> float:
-        """Seconds that a cell takes beside its training, as those of the largest size so far did."""
+        """Return seconds that a cell takes beside its training, as those of the largest size so far did."""
         done = [one for one in self.results.found if one.end is not None]
         most = max((one.n for one in done), default=0)
         taken = [one.seconds - one.end.cpu_seconds for one in done if one.n == most and one.end is not None]
