@@ -58,7 +58,7 @@ from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.solution import Certificate, History
 from structlearn.structures import Matching
 
-#: No word has so many links: the unsupervised rule is bound by nothing.
+#: No word has this many links: nothing limits the unsupervised rule.
 _UNBOUND = 1000
 _NOTHING_SURE = "No gold link is sure: they teach nothing, and links are drawn as without gold links."
 
@@ -91,7 +91,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     folds : int
         Parts of the cross-validation.
     tol, max_passes : float
-        Training ends at this duality gap, or, with a warning, after so many passes.
+        Training ends at this duality gap, or after this many passes, with a warning.
     max_length : int
         Pairs with a side of more words are left out of training, and have no links in prediction; a warning
         says how many there were. Time grows with the product of the lengths, and more.

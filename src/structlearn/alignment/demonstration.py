@@ -12,7 +12,7 @@ from structlearn.alignment.metrics import alignment_scores
 from structlearn.alignment.uses.page import AlignedPair, alignment_page
 from structlearn.solvers import Certificate
 
-#: The first so many pairs are for training, the others for testing.
+#: This many first pairs are for training, the others for testing.
 N_TRAIN = 150
 
 

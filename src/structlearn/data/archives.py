@@ -20,7 +20,7 @@ from structlearn.storage.errors import DataError, StrPath
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-#: So many bytes from fewer than one in `_MOST` bytes of archive are no data: text shrinks to a tenth or so.
+#: This many bytes from less than one in `_MOST` bytes of archive cannot be data: text shrinks to a tenth.
 _WINDOW = 1 << 20
 _MOST = 250
 #: Nor is what is longer than this if it comes from fewer than one in `_USUAL` bytes.

@@ -16,7 +16,7 @@ _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.[1-9][0-9]*")
 
 
 def looks_like_conllu(line: str) -> bool:
-    """Whether a line has ten cells between tabs, the first of them a number of a word or of what is none."""
+    """Whether a line has ten cells between tabs, the first a number of a word, or such as 3-4 and 5.1."""
     cells = line.split("\t")
     return len(cells) == len(CONLLU) and _ANY_NUMBER.fullmatch(cells[0]) is not None
 

@@ -76,7 +76,7 @@ def read_vectors(
     words : collection of str, optional
         Keep the vectors of these only.
     most : int
-        Keep also those of the file's first so many words.
+        Keep also those of this many first words of the file.
     """
     if Path(path).suffix == ".bin":
         return _read_binary(path, words)

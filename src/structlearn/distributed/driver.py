@@ -31,10 +31,10 @@ from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 #: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
 ROUNDING = 1e-8
-#: Local work of a round shall take so many times what sending and waiting does.
+#: Local work of a round should take this many times as long as sending and waiting.
 WORTH = 4.0
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 20
-#: A pass over blocks that are worth another visit has so many times fewer rounds: its visits are cheap.
+#: A pass over blocks worth another visit has this many times fewer rounds: its visits are cheap.
 CHEAPER = 10
 #: Such passes end when one finds at most this fraction of the gap that the full one saw.
 ENOUGH = 0.1

@@ -50,7 +50,7 @@ class StructuredEstimator(Watchable, BaseEstimator, Generic[S]):
         Training ends when the duality gap is at most this, in proportion to P(0) where that is below 0.1 or
         above 10 (see docs/certificate.md).
     max_passes, max_seconds : float
-        Training ends, with a warning, after so many passes; or, without one, after so many seconds.
+        Training ends after this many passes, with a warning, or after this many seconds, without one.
     fit_intercept : bool
         Adds a constant feature, regularised like any other.
     cost : "hamming", "count", array or mapping

@@ -37,7 +37,7 @@ Weights: TypeAlias = str | ArrayLike | Mapping[str, object] | Mapping[int, objec
 
 
 def threads(n_jobs: int | None) -> int:
-    """Return how many threads `n_jobs` stands for; ValueError for what is no number of them."""
+    """Return the number of threads that `n_jobs` stands for; ValueError if it is not valid."""
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:

@@ -59,7 +59,7 @@ class SegmentClassifier(SequenceEstimator[Segments]):
         may be. Model files do not hold it: after `load`, set it again by `set_params`. "text" are those that
         `Tagger(model="segments")` brings, which model files do hold.
     segment_bits : int
-        Features of segments are numbered by so many bits of a hash of their names.
+        Number of bits of the hash of its name by which a feature of segments is numbered.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ class Sentence:
         return all(row[_HEAD] != "_" for row in self.rows)
 
     def heads(self, *, single_root: bool = False) -> Array:
-        """Return the head of each word, 0 for the root; DataError, with its line, for what is no tree."""
+        """Return the head of each word, 0 for the root; DataError, with its line, if it is not a tree."""
         found = np.array([self._head(k) for k in range(len(self.rows))], dtype=np.int64)
         roots = np.flatnonzero(found == 0)
         if single_root and roots.size > 1:

@@ -27,7 +27,7 @@ WRONG = "#D55E00"
 DPI = 150
 #: The width of figures for narrow screens, in inches.
 NARROW = 5.2
-#: Up to so many classes, each cell of a table shows its number; up to so many, each class has its tick.
+#: With at most `MOST_NUMBERS` classes, each cell shows its number; with `MOST_TICKS`, each class its tick.
 MOST_NUMBERS, MOST_TICKS = 12, 60
 _LONGEST_NAME = 50
 Labels = Sequence[object] | Array

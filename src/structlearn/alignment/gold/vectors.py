@@ -40,7 +40,7 @@ __all__ = [
 Words = tuple[Sequence[str], Sequence[str]]
 #: Words scored at once by `precision_at_1`.
 _CHUNK = 512
-#: One pair of a dictionary in so many is held out to see how good the map is.
+#: One in this many pairs of a dictionary is held out to see how good the map is.
 _HELD_OUT = 10
 
 #: Vectors of a smaller share of the words, or of the word pairs, are a mistake.

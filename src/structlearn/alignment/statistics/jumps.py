@@ -21,7 +21,7 @@ from structlearn.core.kernels import kernel
 WIDEST = 20
 #: Imaginary jumps of each distance: no weight falls to zero.
 PSEUDO_JUMPS = 0.5
-#: So many frequent words have jumps of their own.
+#: This many frequent words have jumps of their own.
 OWN_JUMPS = 2000
 
 

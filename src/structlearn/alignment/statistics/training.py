@@ -25,10 +25,10 @@ from structlearn.core.threads import Map, in_order
 from structlearn.solvers.checkpoint import Keeper
 from structlearn.solvers.states import misfit
 
-#: Sentence pairs are worked on in chunks of about so many cells, whatever the number of threads.
+#: Sentence pairs are worked on in chunks of about this many cells, whatever the number of threads.
 CHUNK = 1 << 19
 BELIEFS = Priors()
-#: A part of a text that is read in its stead has so many cells at least: half a million pairs of 11 words.
+#: A part read instead of a whole text has at least this many cells: half a million pairs of 11 words.
 LEAST_CELLS = 1 << 26
 
 
@@ -115,7 +115,7 @@ class Stage(NamedTuple):
     hmm : whether it is of the HMM, else of Model 1
     together : whether the two directions are trained to agree
     power : of the product of their posteriors that a link counts as
-    step : of so many windows one is read
+    step : one in this many windows is read
     """
 
     model: str

@@ -31,7 +31,7 @@ COUNTED = (
 _LIGATURES = str.maketrans({"œ": "oe", "Œ": "OE", "æ": "ae", "Æ": "AE"})
 #: Marks behind which a long pair may be cut: these at first, with commas if that is not enough.
 _CUTS = (frozenset(".;:!?…"), frozenset(".;:!?…,"))
-#: Pieces are trusted to translate each other if the longer one has at most so many times more tokens.
+#: Pieces are taken as translations if the longer one has at most this many times more tokens.
 _PIECE_RATIO = 2.0
 
 

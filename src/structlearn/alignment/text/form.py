@@ -21,7 +21,7 @@ from structlearn.storage.schema import check_form
 
 #: What at most this share of the words has, the text lacks: a stray quotation of another language counts not.
 _STRAY = 1e-3
-#: The form is seen in the first so many pairs of a text.
+#: The form is taken from this many first pairs of a text.
 _LOOKED_AT = 20_000
 #: Fewer words do not tell whether a text has accents.
 _ENOUGH_WORDS = 2000
@@ -205,7 +205,7 @@ def form_of_words(words: Vocabulary, **asked: bool) -> TextForm:
 
 
 def read_form(said: Mapping[str, Any]) -> TextForm:
-    """Read a form from the JSON of a model file; ValueError if it is none."""
+    """Read a form from the JSON of a model file; ValueError if it is not valid."""
     check_form(said, FORM, "the form of its text")
     form = TextForm(**said)
     if any(len(one) != 1 for one in form.characters):

@@ -1,6 +1,6 @@
 """Text that need not fit into memory: tokenised once into files of numbers, then read window by window.
 
-A window is so many sentence pairs as have about `MemoryPlan.cells` cells. The files have no name and vanish
+A window is as many sentence pairs as have about `MemoryPlan.cells` cells. The files have no name and vanish
 with the process, however it ends.
 """
 

@@ -37,7 +37,7 @@ def word_list(
     min_score : float
         Pairs with a lower score are left out.
     min_count : int
-        So many sentence pairs must have both words.
+        Least number of sentence pairs that have both words.
     top : int
         Most translations of a source word.
 

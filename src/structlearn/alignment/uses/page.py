@@ -34,7 +34,7 @@ __all__ = ["AlignedPair", "alignment_page"]
 
 #: From pairs of sentences to tables of confidences.
 Tables = Callable[[list[tuple[Sequence[str], Sequence[str]]]], Iterable[ArrayLike]]
-#: So many of the best pairs come first, where there are at least so many in all.
+#: The `EXAMPLES` best pairs come first, if there are at least `LEAST_PAIRS` in all.
 EXAMPLES, LEAST_PAIRS = 3, 12
 #: Longer sentences have no grid.
 MOST_WORDS_IN_GRID = 80

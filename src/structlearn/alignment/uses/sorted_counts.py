@@ -26,7 +26,7 @@ class Sorter:
     Parameters
     ----------
     room : int
-        Rows in memory; more are written to temporary files, sorted runs of so many.
+        Rows in memory; more are written to temporary files, as sorted runs of this length.
     """
 
     def __init__(self, room: int) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from structlearn.alignment.files.pair_files import FilePair, WrittenPair
     from structlearn.alignment.uses.labelled import LabelledSentence, ProjectedSentence
 
-#: The labels of the first so many sentences tell whether they mark spans.
+#: The labels of this many first sentences show whether they mark spans.
 _LOOKED_AT = 1000
 
 

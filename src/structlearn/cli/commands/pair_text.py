@@ -24,7 +24,7 @@ Out = Annotated[
 MaxLength = Annotated[
     int, option("N", "A pair with a longer side is passed over: long ones are slow.", min=1)
 ]
-#: The first so many pairs are looked at, to see whether the model knows the language.
+#: This many first pairs are looked at, to see whether the model knows the language.
 _LOOKED_AT = 1000
 
 

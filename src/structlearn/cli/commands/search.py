@@ -19,7 +19,7 @@ from structlearn.reports.runs import Trainable
 
 #: Figures of which less is better.
 _ERRORS = ("hamming_loss", "rmse", "mae")
-#: Weaker lambdas are tried, so many at least, until so many in a row were no better than one before.
+#: At least `_LEAST` ever weaker lambdas are tried, until `_PATIENCE` in a row were no improvement.
 _LEAST, _PATIENCE = 7, 2
 #: What counts as better, as a share.
 _BETTER = 1e-3

@@ -17,7 +17,7 @@ FEW_ROWS = 20
 
 #: A level of text that fewer rows have is rare ...
 USUAL_MIN_FREQUENCY = 5
-#: ... unless the table is so small that it is one of so many rows.
+#: ... unless the table is so small that this is more than one in this many rows.
 _ONE_IN = 20
 #: What columns are called that number the rows.
 _ROW_NUMBERS = {"id", "index", "row", "row_id", "rowid", "nr", "no", "number", "#", "unnamed: 0"}

@@ -17,11 +17,11 @@ from structlearn.core.wording import quoted
 from structlearn.data.tables.cells import MISSING, CellTable
 from structlearn.storage.errors import DataError
 
-#: Numbers of which some may be missing, text, or numbers none of which may be.
+#: Numbers of which some may be missing, text, or numbers without missing ones.
 Kind: TypeAlias = Literal["number", "text", "strict"]
-#: A column of so many different numbers is one of numbers: how they were spelled is forgotten.
+#: A column of this many different numbers is one of numbers: their spelling is forgotten.
 MANY_LEVELS = 1000
-#: Among so many numbers a cell that is none is a mistake; among fewer it makes text of the column.
+#: Among this many numbers per cell that is not one, such a cell is a mistake; else the column is text.
 NUMBERS_TO_ONE = 9
 
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?"
@@ -37,7 +37,7 @@ DATE = re.compile(rf"{_DATE}(?:[T ]{_TIME}{_ZONE})?|{_TIME}{_ZONE}", re.IGNORECA
 ADORNED = re.compile(
     r"[+-]?[$€£¥]? ?[+-]?(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)(?:[.,]\d+)? ?(?:%|[$€£¥]|EUR|USD|GBP)?", re.ASCII
 )
-#: Text that is none: what it is, and what to do.
+#: What looks like text but should not be: what it is, and what to do.
 _NO_TEXT = {
     DATE: ("dates or times", "write numbers (a year, days since one day) or words (a month)"),
     ADORNED: ("numbers with signs around them", "write plain numbers (1234.5)"),

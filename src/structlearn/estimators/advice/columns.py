@@ -13,7 +13,7 @@ from structlearn.core.wording import listed
 from structlearn.estimators.scikit import Rows
 from structlearn.solvers.solution import Certificate
 
-#: A column of so many times the size of others is one that nobody scaled.
+#: A column this many times larger than others counts as not scaled.
 UNSCALED = 100.0
 #: The share of entries that sparse columns must have to be compared.
 FILLED = 0.5

@@ -19,7 +19,7 @@ Allowed: TypeAlias = Sequence[Choices | None]
 
 
 def is_open(choice: object) -> bool:
-    """Whether a choice is none of one label: a set of labels, or None."""
+    """Whether a choice is not a single label but a set of labels, or None."""
     return choice is None or isinstance(choice, set | frozenset | list | tuple)
 
 
@@ -71,7 +71,7 @@ def shift_of(table: Array, scoring: Scoring, lengths: Array) -> Array:
 def local_places(shape: tuple[int, ...], scoring: Scoring, lengths: Array) -> Array:
     """Return the place of the local part of each token and label, all examples end to end: (n_tokens, K).
 
-    Those are the first parts of an example, which has so many tokens (or nodes).
+    Those are the first parts of an example, whose number of tokens (or nodes) is in `lengths`.
     """
     n, k = shape
     first = np.repeat(scoring.start[:-1] - k * (np.cumsum(lengths) - lengths), lengths)

@@ -26,7 +26,7 @@ Tables: TypeAlias = Sequence[Table] | Array
 #: Rows that are checked at a time, where all are too many.
 ROWS_AT_ONCE = 1 << 16
 VALUES_AT_ONCE = 1 << 20
-#: From so many bytes on, threads share out what is copied and checked.
+#: From this many bytes on, threads share the copying and checking.
 BYTES_SHARED = 1 << 24
 
 

@@ -112,7 +112,7 @@ class TokenReader:
         self.arrays = TokenArrays()
 
     def read(self, X: Iterable[Sequence[TokenForm]]) -> Self:
-        """Read all sentences; ValueError for the first token that is none."""
+        """Read all sentences; ValueError for the first token that is not valid."""
         if isinstance(X, str | bytes | Mapping):
             raise ValueError(f"X must be a list of sentences, not {kind_of(X)}.")
         for i, given in enumerate(X):

@@ -17,7 +17,7 @@ Sentences: TypeAlias = Sequence[Sequence[Sequence[str]]]
 #: The code of strings that were rare in training, or never seen.
 RARE_CODE = np.uint64(0x2545F4914F6CDD1D)
 _COLUMN_STEP = np.uint64(0x9E3779B97F4A7C15)
-#: What a token of so many columns may look like.
+#: What a token may look like, by its number of columns.
 _EXAMPLE = {1: ', such as ["fox"]', 2: ', such as ["fox", "NOUN"]', 3: ', such as ["fox", "NOUN", "NN"]'}
 _AFFIX = re.compile(r"(prefix|suffix)([1-9])")
 

@@ -18,7 +18,7 @@ from structlearn.estimators.regression.ridge import EPSILON, projections
 
 #: Distance of the points between which a maximum is looked for, as a difference of log(alpha/beta).
 STEP = 0.25
-#: alpha/beta goes up to so many times the largest eigenvalue: beyond, the weights are zero to all digits.
+#: alpha/beta goes up to this many times the largest eigenvalue: beyond, all weights round to zero.
 FARTHEST = 1e12
 #: And down to this share of the least: below, a ridge solution is that of least squares to all digits.
 NEAREST = EPSILON / 100

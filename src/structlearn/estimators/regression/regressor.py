@@ -65,7 +65,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
 
     The squared loss is the likelihood of y ~ N(<w, x> + b, sigma^2). `noise_variance_` estimates sigma^2 as
     sum_i (residual_i)^2 / (n - k), k the number of non-zero weights (for "l2" the trace of the hat matrix),
-    plus one for the intercept, and n - k at least 1. A sample weight counts like so many equal examples.
+    plus one for the intercept, and n - k at least 1. A sample weight of 2 counts like two equal examples.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     tol : float
         Training ends when the duality gap is at most tol P(0).
     max_passes, max_seconds : float
-        Training ends, with a warning, after so many sweeps; or, without one, after so many seconds.
+        Training ends after this many sweeps, with a warning, or after this many seconds, without one.
     fit_intercept : bool
         By centring; sparse X stays sparse.
     posterior : None or "gaussian"

@@ -25,7 +25,7 @@ from structlearn.solvers.stopping import Tolerance
 
 #: Sparse problems with more rows and more columns than this are solved by LSQR.
 LARGEST_GRAM = 3000
-#: Sparse problems of at most so many entries, zeros included, are laid out where their Gram matrix fails.
+#: Sparse problems of at most this many entries, zeros included, are laid out if their Gram matrix fails.
 LARGEST_LAID_OUT = 2**24
 #: Random probes for the trace of a hat matrix that is too large to form.
 PROBES = 20

@@ -18,7 +18,7 @@ from structlearn.estimators.scikit import Rows
 class Standardised(FeatureByFeature):
     """(x - mean) / scale; of sparse rows x / scale.
 
-    A scale of 0 is that of a column which training had no values of: there is none in new rows, either.
+    A scale of 0 belongs to a column without values in training: new rows have none there, either.
     """
 
     n_features: int

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: Lambda for rows of unit length, and where all features are zero.
 UNIT = 0.01
-#: Beyond these, 1/lambda times squares of features is no number.
+#: Beyond these, 1/lambda times squares of features overflows.
 LEAST, MOST = 1e-100, 1e100
 
 

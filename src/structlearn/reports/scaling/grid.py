@@ -26,12 +26,12 @@ SOLVERS: dict[str, Named] = {
 }
 #: The smallest number of examples, and the name of the lambda that shrinks with their number.
 FEWEST, PER_EXAMPLE = 100, "1/n"
-#: A size is left out if the whole data is less than so many times as large.
+#: A size is left out if the whole data is less than this many times as large.
 _APART = 1.5
 
 
 class Cell(NamedTuple):
-    """One run of a study: a solver, so many examples, a lambda (by its name: a number, or "1/n")."""
+    """One run of a study: a solver, a number of examples, a lambda (by its name: a number, or "1/n")."""
 
     solver: str
     n: int

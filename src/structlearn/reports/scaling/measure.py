@@ -13,9 +13,9 @@ from structlearn.reports.runs import Trainable
 from structlearn.solvers import Row
 from structlearn.solvers.clock import Stopwatch
 
-#: Passes of the rehearsal, which loads compiled code; so many restarts, averages and cached passes begin.
+#: Passes of the rehearsal, which loads compiled code: enough for restarts, averages and cached passes.
 _REHEARSED = 12
-#: On a busy machine a cell may take so many times its limit by the clock.
+#: On a busy machine a cell may take this many times its limit by the clock.
 _PATIENCE = 2.0
 
 

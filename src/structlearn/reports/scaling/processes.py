@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
 Key = TypeVar("Key")
-#: A process is ended after so many times its limit and so many seconds more: reading, laying out, compiling.
+#: A process is ended after `_TIMES` its limit and `_MORE` seconds: it reads, lays out and compiles, too.
 _TIMES, _MORE = 4.0, 300.0
 #: What is wrong with the request or the machine; anything else is a bug and keeps its traceback.
 _EXPECTED = (ValueError, TypeError, NotImplementedError, OSError, MemoryError)

@@ -28,7 +28,7 @@ FILE, CELLS = "study.json", "cells"
 _FEW = 12
 #: No cell has less time than this.
 _LEAST = 0.5
-#: What of a budget is kept for the report: this fraction, at most so many seconds.
+#: The part of a budget that is kept for the report: this fraction, at most this many seconds.
 _REPORT, _REPORT_SECONDS = 0.05, 30.0
 
 
@@ -39,7 +39,7 @@ class StudyProblem(NamedTuple):
     what: str
     estimator: Trainable
     total: int
-    #: so many examples, as `fit` takes them; fewer are the first of more
+    #: a number of examples, as `fit` takes them; fewer are the first of more
     first: Callable[[int], tuple[object, object]]
 
 

@@ -61,7 +61,7 @@ def with_columns(tokens: Tokens, columns: Mapping[str, Column]) -> Tokens:
 
 
 def read_strings(lines: Sequence[str]) -> list[str]:
-    """Read the strings of a text that is one line of JSON; ValueError if it is none."""
+    """Read the strings of a text that is one line of JSON; ValueError if it is not."""
     (line,) = lines
     return read_json(line, list[str], "derived")
 

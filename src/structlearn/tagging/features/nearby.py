@@ -21,7 +21,7 @@ _LONGEST, _FARTHEST = 3, 2
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """For each token, the others with the same word that are at most so many sentences away.
+    """For each token, the others with the same word that are at most `reach` sentences away.
 
     order : the tokens that are looked for, word by word, in the order of the text
     low, high : of each of these, the others are order[low:high] without itself

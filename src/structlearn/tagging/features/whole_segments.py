@@ -20,7 +20,7 @@ from structlearn.tagging.features.names import mix_array
 from structlearn.tagging.features.usual import BLOCK
 from structlearn.tagging.features.views import View, hashes, shape, text_hash
 
-#: Lower-case words of up to so many letters ("of", "and") are their own shape.
+#: Lower-case words of at most this many letters ("of", "and") are their own shape.
 _SHORT = 3
 _KIND = "segments"
 _NOTES = {"kind": str, "word": str}
