@@ -3,16 +3,16 @@ r"""
 ========================
 
 The penalty :math:`\frac\lambda2 \|w\|_2^2` makes all weights small and none zero. The sum of absolute values makes some exactly
-zero: its slope does not vanish near zero, so a weight must be useful enough to become nonzero. There are three such penalties for
-regression,
+zero: its slope does not vanish near zero, so a weight must be useful enough to become nonzero. Here are three such penalties for
+regression:
 
 =============================================================  =======================================================
-:math:`\lambda \|w\|_1`                                        the lasso: single weights are zero :math:`\lambda \sum_g \|w_g\|_2`
-the group lasso: groups are zero, or not, as a whole :math:`\lambda (\rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|_2^2)`  the elastic
-net: zeros, but similar features share =============================================================
-=======================================================
+:math:`\lambda \|w\|_1`                                        the lasso: single weights are zero
+:math:`\lambda \sum_g \|w_g\|_2`                               the group lasso: groups are zero, or not, as a whole
+:math:`\lambda (\rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|_2^2)`  the elastic net: zeros, but similar features share
+=============================================================  =======================================================
 
-and the picture that explains them is the path of the weights as :math:`\lambda` falls.
+The path of the weights as :math:`\lambda` falls shows how they differ.
 """
 
 # %%
