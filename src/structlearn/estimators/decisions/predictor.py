@@ -24,7 +24,7 @@ from structlearn.estimators.decisions.features import (
 from structlearn.estimators.decisions.training import DecisionTraining, ValidationChoice, best_decisions
 from structlearn.estimators.decisions.two_stage import fit_two_stage
 from structlearn.estimators.files.attributes import StoredForm, count
-from structlearn.estimators.inputs.checking import check_weights, stack_examples, summed_duplicates
+from structlearn.estimators.inputs.checking import check_sample_weight, stack_examples, summed_duplicates
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Rows, check_is_fitted, drawn_seed
 from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
@@ -131,7 +131,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     trained_by: ClassVar[type[EstimatorTraining[Any]]] = DecisionTraining
     of_layout: ClassVar[tuple[str, ...]] = ("sense", "alpha")
     of_cost: ClassVar[tuple[str, ...]] = ("cost",)
-    _outputs: ClassVar[str] = DECISIONS
+    output_kind: ClassVar[str] = DECISIONS
     _stored: ClassVar[StoredForm] = StoredForm(
         {"n_features_in_": count, "part_shape_": [count], "_of_parts": bool, "regularization_": float}
     )
@@ -168,8 +168,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             true = cost_arrays(costs)
             asked = self._laid_out(X, true, instances)
             check_one_each(true, asked.scoring.n_examples)
-            weight = check_weights(sample_weight, asked.scoring.n_examples)
-            known = self._known(known_costs, asked)
+            weight = check_sample_weight(sample_weight, asked.scoring.n_examples)
+            known = self._flat_known_costs(known_costs, asked)
             flat = _flat(true, asked, "costs")
             gold = self._gold(asked, flat)
             if self.loss == "two-stage":
@@ -192,7 +192,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             memory=asked.scoring.memory if hasattr(asked.scoring, "memory") else Memory(self.memory),
         )
         if self.loss == "perturbed":
-            problem = self._perturbed(problem, asked)
+            problem = self._perturb(problem, asked)
         training_of(self).run(problem)
 
     @property
@@ -224,7 +224,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             return asked.structure.cost_many(gold, asked.scoring.shapes, **cost_options(self.cost))
         return np.zeros_like(costs)
 
-    def _perturbed(self, problem: TrainingProblem[Structure], asked: _Asked) -> TrainingProblem[Structure]:
+    def _perturb(self, problem: TrainingProblem[Structure], asked: _Asked) -> TrainingProblem[Structure]:
         """Repeat each example with draws of noise in the place of its costs."""
         m, n = int(self.n_samples), problem.scoring.n_examples
         which = np.repeat(np.arange(n), m)
@@ -259,7 +259,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         self.certificate_, self.history_ = found.certificate, History([found.row])
 
     def _gold(self, asked: _Asked, costs: Array) -> SparseVertices:
-        """The best decisions by the true costs; ValueError where there is nothing to decide."""
+        """Return the best decisions by the true costs; ValueError if there is nothing to decide."""
         sign = np.sign(self._factor)
         gold = best_decisions(self._oracle(asked), sign * costs)
         if not gold.index.size:
@@ -275,7 +275,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     def _set_aside(
         self, asked: _Asked, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
     ) -> Array | None:
-        """Weights in which validation examples have none, where there is early stopping."""
+        """Return weights that are zero for validation examples, if there is early stopping."""
         if not self.early_stopping:
             return weight
         n = asked.scoring.n_examples
@@ -307,7 +307,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         return regret
 
     def _shown(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
-        """What `solve` shows its weights to: early stopping, and whoever else watches."""
+        """Return the function that `solve` calls with its weights: for early stopping and other watchers."""
         watch, choice = super()._shown(place), getattr(self, "validation_", None)
         if choice is None:
             return watch
@@ -332,7 +332,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             lengths = sorted({len(one) for one in costs})
             raise ValueError(
                 "One row of features per example needs the same parts in all examples; got costs of "
-                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of (parts, d) arrays."
+                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of (parts, d) "
+                "arrays."
             )
         mapped = self.fit_rows(rows, memory)
         structure, shapes = self._structures(axes, instances)
@@ -340,14 +341,14 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         return _Asked(structure, self._scoring(mapped, shapes, sizes, memory), axes, mapped)
 
     def _training_rows(self, X: Any, costs: Sequence[Array]) -> tuple[Rows, list[tuple[int, ...]]]:
-        """Rows of features, and the axes of each example's parts."""
+        """Return the rows of features, and the axes of each example's parts."""
         if self._of_parts:
-            return self._part_rows(X, 1 if costs[0].ndim == 1 else costs[0].ndim)
+            return self._rows_of_parts(X, 1 if costs[0].ndim == 1 else costs[0].ndim)
         rows = summed_duplicates(self._checked_inputs(X, accept_sparse="csr", order="C"))
         check_one_each(costs, rows.shape[0])
         return rows, [one.shape for one in costs]
 
-    def _part_rows(self, X: Any, ndim: int) -> tuple[Rows, list[tuple[int, ...]]]:
+    def _rows_of_parts(self, X: Any, ndim: int) -> tuple[Rows, list[tuple[int, ...]]]:
         rows, axes = stack_examples(X, ndim=ndim + 1, noun="Example", n_jobs=threads(self.n_jobs))
         return rows, [tuple(one) for one in axes.tolist()]
 
@@ -364,7 +365,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     def _structures(
         self, axes: Sequence[tuple[int, ...]], instances: Instances
     ) -> tuple[Structure, list[Shape]]:
-        """The structure of all examples, and the shape of each."""
+        """Return the structure of all examples, and the shape of each."""
         if instances is not None:
             return _together(instances, axes)
         if self.structure is None:
@@ -384,7 +385,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         structure = asked.structure
         return Oracle(structure.record, asked.scoring, structure=structure, n_jobs=threads(self.n_jobs))
 
-    def _known(self, known_costs: Costs | None, asked: _Asked) -> Array:
+    def _flat_known_costs(self, known_costs: Costs | None, asked: _Asked) -> Array:
         if known_costs is None:
             return np.zeros(asked.scoring.start[-1])
         known = cost_arrays(known_costs, "known_costs")
@@ -429,7 +430,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             wanted = "one row of features per part" if self._of_parts else "one row of features per example"
             raise ValueError(f"This model was trained on {wanted}; X has other axes.")
         if self._of_parts:
-            rows, axes = self._part_rows(X, max(len(self.part_shape_), 1))
+            rows, axes = self._rows_of_parts(X, max(len(self.part_shape_), 1))
         else:
             rows = self._checked_rows(X)
             axes = [self.part_shape_] * rows.shape[0]
@@ -442,22 +443,22 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         """Decide: an (n, parts) array of 0 and 1, or a list where examples differ in their parts."""
         asked = self._asked_about(X, instances)
         factor = of_fit(self, "alpha") * (-1.0 if of_fit(self, "sense") == "min" else 1.0)
-        shift = factor * self._known(known_costs, asked)
+        shift = factor * self._flat_known_costs(known_costs, asked)
         if self.loss_ == "sparsemax":
             shift -= asked.structure.threshold
         found = [parts.copy() for _, parts in self._oracle(asked).predict(self.weights_, shift)]
         decode = asked.structure.decode
         shaped = (one.reshape(axes) for one, axes in zip(found, asked.axes))
-        return _stacked([decode(one) for one in shaped], asked.axes)
+        return _stack_if_alike([decode(one) for one in shaped], asked.axes)
 
     def predict_costs(self, X: Any, *, known_costs: Costs | None = None, instances: Instances = None) -> Any:
         """Predict what each part costs, what is known of it included: an (n, parts) array, or a list."""
         asked = self._asked_about(X, instances)
         factor = of_fit(self, "alpha") * (-1.0 if of_fit(self, "sense") == "min" else 1.0)
         flat = asked.scoring.scores(self.weights_, 0, asked.scoring.n_examples) / factor
-        flat += self._known(known_costs, asked)
+        flat += self._flat_known_costs(known_costs, asked)
         found = np.split(flat, asked.scoring.start[1:-1])
-        return _stacked([one.reshape(axes) for one, axes in zip(found, asked.axes)], asked.axes)
+        return _stack_if_alike([one.reshape(axes) for one, axes in zip(found, asked.axes)], asked.axes)
 
     def best_decisions(self, costs: Costs, *, instances: Instances = None) -> Any:
         """Decide by given costs, such as the true ones: what `predict` is compared with."""
@@ -470,7 +471,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         sign = -1.0 if self.sense == "min" else 1.0
         found = best_decisions(self._oracle(asked), sign * _flat(true, asked, "costs"))
         dense = (found.dense(i, size).reshape(axes[i]) for i, size in enumerate(sizes))
-        return _stacked([structure.decode(one) for one in dense], axes)
+        return _stack_if_alike([structure.decode(one) for one in dense], axes)
 
     def score(
         self,
@@ -522,13 +523,13 @@ def _flat(arrays: Sequence[Array], asked: _Asked, name: str) -> Array:
     return np.concatenate([one.ravel() for one in arrays])
 
 
-def _stacked(arrays: list[Any], axes: Sequence[tuple[int, ...]]) -> Any:
-    """One array where all examples have the same parts, else a list."""
+def _stack_if_alike(arrays: list[Any], axes: Sequence[tuple[int, ...]]) -> Any:
+    """Return one array if all examples have the same parts, else a list."""
     same = len(set(axes)) == 1 and all(isinstance(one, np.ndarray) for one in arrays)
     return np.stack(arrays) if same and len({one.shape for one in arrays}) == 1 else arrays
 
 
 def _ranges(starts: Array, sizes: Array) -> Array:
-    """Indices of ranges, end to end."""
+    """Return the indices of ranges, end to end."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)

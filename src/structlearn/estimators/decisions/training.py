@@ -47,9 +47,9 @@ class DecisionTraining(SizedTraining[Structure]):
 
     estimator: DecisionPredictor
 
-    def checked(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
+    def solver_and_stopping(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
         """Return the solver and the stopping rule, by which `tol` is a share of P(0)."""
-        solver, stopping = super().checked(auto)
+        solver, stopping = super().solver_and_stopping(auto)
         return solver, replace(stopping, relative=True)
 
     def objective(self, problem: TrainingProblem[Structure]) -> Objective:

@@ -40,7 +40,7 @@ def fit_two_stage(
     A: Rows = rows * root if isinstance(rows, np.ndarray) else rows.multiply(root).tocsr()
     T = targets * root
     right = A.T @ T
-    B = _solved(A, np.asarray(right), regularization)
+    B = _solve(A, np.asarray(right), regularization)
     residual = T - A @ B
     primal = regularization / 2 * float(np.vdot(B, B)) + float(np.vdot(residual, residual)) / 2
     pulled = A.T @ residual
@@ -64,7 +64,7 @@ def fit_two_stage(
     return LeastSquaresFit(B, certificate, row)
 
 
-def _solved(A: Rows, right: Array, regularization: float) -> Array:
+def _solve(A: Rows, right: Array, regularization: float) -> Array:
     """Return (A^T A + lambda I)^-1 right."""
     d = A.shape[1]
     if d <= MOST_COLUMNS:
