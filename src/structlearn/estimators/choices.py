@@ -85,7 +85,7 @@ def make_solver(
 
 
 def _automatic(family: str, penalty: str, auto: Auto, options: Mapping[str, object]) -> str:
-    """Return the first solver for a family of losses that has all these options, else the last."""
+    """Return the name of the first solver of a loss family with all these options, else the last."""
     if family == "perceptron":
         return "perceptron"
     names = [name for name in auto[family] if penalty in SOLVERS[name].penalties] or ["proximal"]

@@ -200,7 +200,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return self
 
     def _set_types(self, examples: Examples, codes: Array) -> NodeTypes | None:
-        """Set the states of the types of nodes, if nodes have types."""
+        """Set the types of nodes and their states, and return them; None if nodes have no types."""
         if examples.types is None:
             return None
         self.state_classes_, types = typed_states(examples.types, codes, self.state_classes_)

@@ -58,6 +58,6 @@ class GridClassifier(GraphClassifier):
         return rows
 
     def edge_names(self) -> list[str]:
-        """Return the directions, if these are the edge features."""
+        """Return the names of the edge features: directions, if these are the features."""
         names = direction_names(of_fit(self, "connectivity")) if of_fit(self, "directional") else []
         return names if len(names) == self._n_edge_features else super().edge_names()

@@ -126,7 +126,7 @@ def checked_examples(estimator: object, *data: object, **options: object) -> Any
 
 
 def checked_table(estimator: Any, X: Any, *y: Any, y_numeric: bool) -> Any:
-    """Check a table, or a table and y, for `fit`, and return it as it is."""
+    """Check a table, or a table and y, for `fit`, and return them."""
     X = _checked_columns(estimator, X, reset=True)
     if not y:
         return X

@@ -53,7 +53,7 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
         return WITH_MARGINALS
 
     def _learn_features(self, X: Tables) -> Tables:
-        """Return training data with its features numbered, if they have names, which are kept."""
+        """Return training data with named features numbered; their names are kept."""
         rows, features = learn_features(X)
         if features is not None:
             self.features_ = features

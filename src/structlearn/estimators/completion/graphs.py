@@ -94,7 +94,7 @@ def fit_open_nodes(
 
 
 def _groups(labels: NodeLabels) -> Iterator[tuple[int, object, Array | bool, Array]]:
-    """Yield the classes of each type, with the nodes of that type and the states that they may have."""
+    """Yield number and label of each class, per type of nodes: which nodes have it, and their states."""
     kinds, own = (
         (np.zeros(1, int),) * 2 if labels.types is None else (labels.types.kinds, labels.types.states)
     )

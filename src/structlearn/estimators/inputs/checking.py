@@ -75,7 +75,7 @@ def _is_list(data: object) -> bool:
 
 
 def as_list(data: Any, name: str) -> Sequence[Any]:
-    """Return a non-empty list, tuple or array of examples as a list; outputs y must not be sparse."""
+    """Return a non-empty list, tuple or array of examples as it is; outputs y must not be sparse."""
     if name == "y":
         refuse_sparse(data)
     if not _is_list(data):

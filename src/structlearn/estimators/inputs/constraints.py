@@ -123,7 +123,7 @@ def scheme_of(y: Outputs, unknown: str | None = None) -> str | None:
 def first_broken(
     structure: Chain | ConditionedChain, classes: Array, codes: Array, lengths: Array
 ) -> BrokenStep | None:
-    """Return the place of the first forbidden step in label sequences that stand end to end."""
+    """Return the first forbidden step in label sequences that stand end to end; None if there is none."""
     wrong = np.flatnonzero(structure.broken(codes, lengths))
     if not wrong.size:
         return None

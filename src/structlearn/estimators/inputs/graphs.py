@@ -152,7 +152,7 @@ def _all_types(types: Sequence[Array | None]) -> list[Array] | None:
 
 
 def _distinct(examples: Sequence[Example]) -> tuple[list[Graph], Array]:
-    """Return the distinct graphs in order, with their nodes' types, and the graph of each example."""
+    """Return the distinct graphs, by edges and types of nodes, and the number of each example's graph."""
     numbers: dict[tuple[object, ...], int] = {}
     which = [numbers.setdefault(_key(one), len(numbers)) for one in examples]
     _, first = np.unique(which, return_index=True)

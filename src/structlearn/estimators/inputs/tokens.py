@@ -72,7 +72,7 @@ def token_codes(X: Sentences, given: Sequence[str], wanted: Sequence[str]) -> tu
 
 
 def frequent(codes: Array, least: int) -> Array:
-    """Return the (column, code) pairs that occur at least `min_count` times, as sorted numbers."""
+    """Return the (column, code) pairs that occur at least `least` times, as sorted numbers."""
     found, counts = np.unique(_by_column(codes), return_counts=True)
     return found[counts >= least]
 
@@ -87,7 +87,7 @@ def _by_column(codes: Array) -> Array:
 
 
 def _source(name: str, given: Sequence[str]) -> tuple[int, Callable[[str], str]]:
-    """Return the place of a column's source among the given ones, and the function made of its strings."""
+    """Return the place of a column's source among the given ones, and the function for its strings."""
     if name in given:
         return list(given).index(name), lambda text: text
     if "form" in given:

@@ -53,7 +53,7 @@ class Design:
             self._centre_sparse(X, p)
 
     def _centre_dense(self, X: Array, p: Array) -> None:
-        """Return the float64 nearest to each mean, and the rest that it leaves."""
+        """Set the float64 nearest to each mean, and the rest that it leaves."""
         near = weighted_mean(X, p)
         self.means = near
         beyond = np.sum([p[rows] @ self._block(rows) for rows in row_slices(self.shape[0])], axis=0)
@@ -160,7 +160,7 @@ class Design:
         return R
 
     def columns(self, weighted: bool) -> tuple[Rows, Array]:
-        """Return columns for coordinate descent: sqrt(n) A, without and with what sqrt(p) subtracts.
+        """Return columns for coordinate descent, and what remains to be subtracted along sqrt(p): sqrt(n) A.
 
         Float32 is kept where the values stay as they are: where X is neither centred entrywise nor weighted.
         """

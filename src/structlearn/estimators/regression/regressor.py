@@ -259,7 +259,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return Stopping(self.tol, self.max_passes, self.max_seconds, relative=True)
 
     def _objective(self, data: CentredData) -> LeastSquares:
-        """Return rows times sqrt(n p_i), minus the means, or with what is to be subtracted from products."""
+        """Return the objective on rows times sqrt(n p_i), centred in the rows or in the products."""
         X, means = data.A.columns(data.weighted)
         terms = penalty_terms(self, X.shape[1])
         axis = data.A.root if self.fit_intercept else None
@@ -299,7 +299,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         self._solver()
 
     def _solver(self) -> str:
-        """Return the solver, also where it is "auto"; ValueError if the named solver cannot do it."""
+        """Return the name of the solver, "auto" resolved; ValueError if the named one cannot do it."""
         smooth = self.penalty == "l2" or self.regularization == 0
         smooth = smooth or (self.penalty == "elasticnet" and self.l1_ratio == 0)
         if self.posterior is not None or self.solver == "auto":
