@@ -332,7 +332,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             lengths = sorted({len(one) for one in costs})
             raise ValueError(
                 "One row of features per example needs the same parts in all examples; got costs of "
-                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts, a list of (parts, d) tables."
+                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts, a list of (parts, d) "
+                "tables."
             )
         mapped = self.fit_rows(rows, memory)
         structure, shapes = self._structures(axes, instances)
