@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -131,6 +131,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     trained_by: ClassVar[type[EstimatorTraining[Any]]] = DecisionTraining
     of_layout: ClassVar[tuple[str, ...]] = ("sense", "alpha")
     of_cost: ClassVar[tuple[str, ...]] = ("cost",)
+    #: Whether a model may do without a structure of its own, since each example may bring one.
+    takes_instances: ClassVar[bool] = True
     output_kind: ClassVar[str] = DECISIONS
     _stored: ClassVar[StoredForm] = StoredForm(
         {"n_features_in_": count, "part_shape_": [count], "_of_parts": bool, "regularization_": float}
@@ -177,6 +179,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             else:
                 self._fit_hinge(asked, flat, known, gold, weight)
             self.validation_ = None
+            if instances is not None:  # those of other examples are others
+                self.structure_ = cast(Structure, self.structure and as_structure(self.structure))
         return self
 
     def _fit_hinge(
@@ -332,8 +336,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             lengths = sorted({len(one) for one in costs})
             raise ValueError(
                 "One row of features per example needs the same parts in all examples; got costs of "
-                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts, a list of (parts, d) "
-                "tables."
+                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of 2-D arrays."
             )
         mapped = self.fit_rows(rows, memory)
         structure, shapes = self._structures(axes, instances)

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from structlearn.estimators.decisions.predictor import DecisionPredictor
     from structlearn.solvers.stopping import Stopping
 
-#: Lambda in units of P(0) ||x||^2 / ||c||^2, see docs/decisions.md.
-UNIT = 0.03
+#: Lambda in units of P(0) ||x||^2 / ||c||^2: chosen on generated paths and knapsacks of 100 and 1,000
+#: examples (docs/decisions.md), where ten times more or less costs little.
+UNIT, UNIT_OF_DECISIONS = 0.01, 0.001
 
 
 class DecisionTraining(SizedTraining[Structure]):
@@ -77,7 +78,7 @@ class DecisionTraining(SizedTraining[Structure]):
         return threads(self.estimator.n_jobs)
 
     def strength(self, problem: TrainingProblem[Structure]) -> float:
-        """Return lambda: for "auto" 0.03 P(0) ||x||^2 / ||c||^2, the units of a loss over squared weights."""
+        """Return lambda: for "auto" 0.01 P(0) ||x||^2 / ||c||^2, the units of a loss over squared weights."""
         given = self.estimator.regularization
         if given != AUTO:
             return cast(float, given)
@@ -92,8 +93,9 @@ class DecisionTraining(SizedTraining[Structure]):
         size = float(of_example @ np.square(problem.cost)) or 1.0
         rows = float(of_example @ np.square(scoring.part_norms(0, scoring.n_examples)))
         rows *= 1.0 / max(np.diff(start).mean(), 1.0)
-        found = UNIT * trial.primal(np.zeros(trial.n_weights)) * rows / size
-        return float(np.clip(found, LEAST, MOST)) if np.isfinite(found) and found > 0 else UNIT
+        unit = UNIT if trained_loss(self.estimator) in ("spo+", "perturbed") else UNIT_OF_DECISIONS
+        found = unit * trial.primal(np.zeros(trial.n_weights)) * rows / size
+        return float(np.clip(found, LEAST, MOST)) if np.isfinite(found) and found > 0 else unit
 
     def minimise(self, *args: Any, **options: Any) -> Solution:
         """Run the solver; with early stopping, take the weights of the least validation regret."""
