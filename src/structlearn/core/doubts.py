@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 
 #: Tokens from which on a single sequence is doubtful.
 LONG_SEQUENCE = 1000
@@ -34,7 +34,7 @@ def doubt_alike(labels: Iterable[object]) -> None:
         other = seen.setdefault(label.strip().casefold(), label)
         if other != label:
             doubt(
-                f"The labels {quoted(other)} and {quoted(label)} differ only in case or in blanks; if they "
+                f"The labels {quote(other)} and {quote(label)} differ only in case or in blanks; if they "
                 "mean the same, write them in one way."
             )
             return

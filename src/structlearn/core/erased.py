@@ -60,16 +60,16 @@ def operations_of(function: Callable[..., object]) -> frozenset[str]:
     """The operations that a kernel, or one that it calls, names: what must be compiled for it."""
     reached, waiting = {function}, [function]
     for one in waiting:  # which grows
-        for value in _named(one):
+        for value in _values_of_names(one):
             if (isinstance(value, Dispatcher) or is_jitable(value)) and value not in reached:
                 reached.add(value)
                 waiting.append(value)
-    named = (value for one in reached for value in _named(one) if is_operation(value))
+    named = (value for one in reached for value in _values_of_names(one) if is_operation(value))
     return frozenset(unwrap(value).__name__ for value in named)
 
 
 @cache
-def _named(function: Callable[..., object]) -> list[Any]:
+def _values_of_names(function: Callable[..., object]) -> list[Any]:
     """The values of the names in a function, also of attributes of modules, and of variables around it."""
     source: Any = unwrap(function)
     names = {name for code in _codes(source.__code__) for name in code.co_names}

@@ -72,7 +72,7 @@ class Memory:
         if self.limit is None or n_bytes < SMALL:
             return make(int(size), dtype)
         if n_bytes > self._left:
-            return mapped(n_bytes, self.folder).view(dtype)
+            return map_zero_bytes(n_bytes, self.folder).view(dtype)
         array = make(int(size), dtype)
         self._left -= n_bytes
         weakref.finalize(array, self._give_back, n_bytes)
@@ -82,7 +82,7 @@ class Memory:
         self._left += n_bytes
 
 
-def mapped(n_bytes: int, folder: Path) -> np.ndarray:
+def map_zero_bytes(n_bytes: int, folder: Path) -> np.ndarray:
     """Zero bytes in a file without a name: its room is taken now, and is free again when nobody uses it."""
     with tempfile.TemporaryFile(dir=folder) as file:
         try:

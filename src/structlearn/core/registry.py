@@ -45,7 +45,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         """Take an entry out again."""
         del self._entries[name]
 
-    def named(self, name: object) -> Entry:
+    def entry(self, name: object) -> Entry:
         """The entry of this name; a ValueError that lists all and suggests the nearest if there is none."""
         return self._entries[one_of(self.what, name, self._entries)]
 
@@ -59,7 +59,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         return len(self._entries)
 
 
-def located(where: Any) -> Any:
+def resolve_name(where: Any) -> Any:
     """What "package.module:Name" names; anything but a string stands for itself."""
     if not isinstance(where, str):
         return where

@@ -11,18 +11,18 @@ def text_columns(text: str) -> int:
     return sum(0 if combining(c) else 1 + (east_asian_width(c) in "WF") for c in text)
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
+def align_columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Lines of columns of equal width: the first `left` flush left, the others flush right."""
     return "\n".join(aligned_lines(rows, left))
 
 
 def aligned_lines(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """The lines of `aligned`, without white space at their ends."""
+    """The lines of `align_columns`, without white space at their ends."""
     widths = [max(map(text_columns, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(_padded(row, widths, left)).rstrip() for row in rows]
+    return ["  ".join(_pad_cells(row, widths, left)).rstrip() for row in rows]
 
 
-def _padded(row: Sequence[str], widths: Sequence[int], left: int) -> list[str]:
+def _pad_cells(row: Sequence[str], widths: Sequence[int], left: int) -> list[str]:
     gaps = [" " * (width - text_columns(cell)) for cell, width in zip(row, widths)]
     return [cell + gap if j < left else gap + cell for j, (cell, gap) in enumerate(zip(row, gaps))]
 
@@ -33,6 +33,6 @@ def runs_right_to_left(text: str) -> bool:
     return next((kind != "L" for kind in found if kind in ("L", "R", "AL")), False)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """`text`, or its begin and an ellipsis, in at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -14,18 +14,18 @@ LONGEST = 500
 _CUT = " ... "
 
 
-def quoted(text: object, most: int = 60) -> str:
+def quote(text: object, most: int = 60) -> str:
     """The text between double quotes, unprintable characters escaped; of long text the beginning."""
     whole = str(text)
-    shown = escaped(whole[:most], quote=True)
+    shown = escape_unprintable(whole[:most], quote=True)
     rest = len(whole) > most or len(shown) > 2 * most
     return f'"{shown[: 2 * most]}"... ({len(whole)} characters)' if rest else f'"{shown}"'
 
 
-def listed(names: Iterable[object], most: int = 10) -> str:
+def list_names(names: Iterable[object], most: int = 10) -> str:
     """Names, unprintable characters escaped, separated by commas; "and 5 more" for those beyond `most`."""
     known: Sequence[str] = list(map(str, names))
-    shown = [escaped(name) if len(name) <= 40 else quoted(name, 30) for name in known[:most]]
+    shown = [escape_unprintable(name) if len(name) <= 40 else quote(name, 30) for name in known[:most]]
     return ", ".join(shown) + (f" and {len(known) - most} more" if len(known) > most else "")
 
 
@@ -43,7 +43,7 @@ def kind_of(value: object) -> str:
 def plain(sentence: object, most: int = LONGEST) -> str:
     """One line without control characters, at most `most` long: what is too much goes from the middle."""
     whole = _without_middle(str(sentence), 8 * most)  # escaping a million characters takes its time
-    return _without_middle(escaped(" ".join(whole.split())), most)
+    return _without_middle(escape_unprintable(" ".join(whole.split())), most)
 
 
 def _without_middle(text: str, most: int) -> str:
@@ -53,7 +53,7 @@ def _without_middle(text: str, most: int) -> str:
     return f"{text[: most - tail - len(_CUT)]}{_CUT}{text[-tail:]}"
 
 
-def escaped(text: str, *, quote: bool = False) -> str:
+def escape_unprintable(text: str, *, quote: bool = False) -> str:
     """What is not printable as Python writes it; within quotes also backslashes and quotes."""
     if text.isprintable() and not (quote and ("\\" in text or '"' in text)):
         return text

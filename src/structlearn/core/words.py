@@ -52,7 +52,7 @@ class Words:
     def __init__(self, *values: object) -> None:
         words: list[int] = []
         self._values, keys = zip(*(_write(value, words) for value in values))
-        self.kind = _packed(keys)
+        self.kind = _pack_keys(keys)
         self._words = np.array(words or [0], dtype=np.int64)
         self.address = _address(self._words)
 
@@ -78,7 +78,7 @@ def _address(array: np.ndarray) -> int:
 
 
 @cache
-def _packed(keys: tuple[object, ...]) -> PackedWords:
+def _pack_keys(keys: tuple[object, ...]) -> PackedWords:
     return PackedWords(tuple(map(_kind, keys)))
 
 

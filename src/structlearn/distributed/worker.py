@@ -29,7 +29,7 @@ from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
 from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
-from structlearn.solvers.bcfw.stochastic import travelled
+from structlearn.solvers.bcfw.stochastic import squared_travel
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.states import refusing
@@ -229,7 +229,7 @@ class Worker:
                 self.state = solver.restored(self.objective, kept["state"])
         nothing = self.objective.active[:0]  # compiles what a round will need
         self._propose(nothing, self.state.w, Pace.of_frank_wolfe(1.0)).commit(0.5)
-        travelled(self.objective, self.state.blocks.point)
+        squared_travel(self.objective, self.state.blocks.point)
 
     # ---- rounds --------------------------------------------------------------------------------------
 
@@ -326,7 +326,7 @@ class Worker:
     def travelled(self, t: int, fraction: float) -> float:
         """With `fraction` of round t committed, this partition's part of what z has travelled, squared."""
         self._stand_at(t, fraction)
-        return self.fraction**2 * travelled(self.objective, self.state.blocks.point)
+        return self.fraction**2 * squared_travel(self.objective, self.state.blocks.point)
 
     @answered
     def loss(self, w: Array) -> float:

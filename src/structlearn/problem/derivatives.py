@@ -47,7 +47,9 @@ def derivative(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
     if _has_face(loss):
         return _on_a_face(loss, theta, v)
     z = loss.predict(theta)
-    return _on_used_parts(_used(loss, z), (v,), lambda rows, v: _rule(loss)(loss, theta[rows], v, z[rows]))
+    return _on_used_parts(
+        _find_used_parts(loss, z), (v,), lambda rows, v: _rule(loss)(loss, theta[rows], v, z[rows])
+    )
 
 
 def second_derivative(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array) -> Array:
@@ -56,10 +58,12 @@ def second_derivative(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array) 
         return np.zeros_like(v)
     z = loss.predict(theta)
     rule = _SECOND.get(type(loss.structure), _second_by_differences)
-    return _on_used_parts(_used(loss, z), (u, v), lambda rows, u, v: rule(loss, theta[rows], u, v, z[rows]))
+    return _on_used_parts(
+        _find_used_parts(loss, z), (u, v), lambda rows, u, v: rule(loss, theta[rows], u, v, z[rows])
+    )
 
 
-def _used(loss: FenchelYoungLoss, z: Array) -> Array:
+def _find_used_parts(loss: FenchelYoungLoss, z: Array) -> Array:
     """Which parts some output of the answer uses; where pairs may be negative, 0 says nothing of them."""
     used = z > 0
     if loss.structure.signed:
@@ -101,7 +105,7 @@ def _rule(loss: FenchelYoungLoss) -> Rule:
 def _on_the_simplex(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
     """J = diag(s) - s s'/sum(s), s = z^(2 - alpha) on the support: softmax 1, sparsemax 2, entmax between."""
     _, s = _simplex_slopes(loss, z)
-    return s * _centred(v, s)
+    return s * _subtract_mean(v, s)
 
 
 def _simplex_slopes(loss: FenchelYoungLoss, z: Array) -> tuple[float, Array]:
@@ -112,7 +116,7 @@ def _simplex_slopes(loss: FenchelYoungLoss, z: Array) -> tuple[float, Array]:
     return alpha, np.where(z > 0, z ** (2.0 - alpha), 0.0)
 
 
-def _centred(v: Array, s: Array) -> Array:
+def _subtract_mean(v: Array, s: Array) -> Array:
     """V less its mean with weights s."""
     return v - (s * v).sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True)
 
@@ -209,7 +213,7 @@ def _second_on_the_simplex(loss: FenchelYoungLoss, theta: Array, u: Array, v: Ar
     alpha, s = _simplex_slopes(loss, z)
     with np.errstate(divide="ignore"):
         bend = np.where(z > 0, (2.0 - alpha) * z ** (3.0 - 2.0 * alpha), 0.0)
-    both = bend * _centred(u, s) * _centred(v, s)
+    both = bend * _subtract_mean(u, s) * _subtract_mean(v, s)
     return both - s * (both.sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True))
 
 

@@ -167,13 +167,13 @@ class Objective:
         )
 
     @cached_property
-    def _curved(self) -> Array:
+    def _n_curved_parts(self) -> Array:
         """How many local parts of each example, the first ones, the squared norm covers."""
         return np.ascontiguousarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
 
     @cached_property
     def blocks(self) -> ExampleBlocks:
-        return ExampleBlocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._curved)
+        return ExampleBlocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._n_curved_parts)
 
     @cached_property
     def most_entries(self) -> Array:
@@ -252,7 +252,7 @@ class Objective:
     @cached_property
     def gold_omegas(self) -> Array:
         """Omega(mu_i) of every example."""
-        return self.regularizer.of_gold(self.gold, self._curved)
+        return self.regularizer.of_gold(self.gold, self._n_curved_parts)
 
     @property
     def gold_omega(self) -> float:
@@ -275,15 +275,15 @@ class Objective:
         return parts, shared
 
     @cached_property
-    def _compared(self) -> GoldVertices:
+    def gold_vertices(self) -> GoldVertices:
         """The gold vertices as the oracle compares answers with them."""
-        return GoldVertices(*self.gold, self._curved)
+        return GoldVertices(*self.gold, self._n_curved_parts)
 
     # ---- values ------------------------------------------------------------------------------------
 
     def primal(self, w: Array) -> float:
         """P(w), by one oracle value an example."""
-        return self._primal_from(w, self.oracle.losses(w, self.cost, self.weight, self._compared))
+        return self._primal_from(w, self.oracle.losses(w, self.cost, self.weight, self.gold_vertices))
 
     def _primal_from(self, w: Array, losses: Losses) -> float:
         if losses.least < -MATERIAL:
@@ -332,7 +332,7 @@ class Objective:
         pulled = self.gold_map.copy()
         shared = self.scoring.shared(pulled)
         start, cost, losses = self.scoring.start, -self.gold_cost, Losses()
-        asked = self.oracle.maximizers(w, self.cost, self.weight, gold=self._compared)
+        asked = self.oracle.maximizers(w, self.cost, self.weight, gold=self.gold_vertices)
         for first, last, vertices, shared_sum, found in asked:
             cost += float(vertices @ self.cost[start[first] : start[last]])
             self.scoring.pullback(-vertices, first, last, pulled)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 
 if TYPE_CHECKING:
     from structlearn.problem.regularizers import Regularizer
@@ -42,7 +42,7 @@ class LossEntry:
     @cached_property
     def regularizer(self) -> Regularizer:
         """Omega."""
-        found: Regularizer = located(self.omega)() if isinstance(self.omega, str) else self.omega
+        found: Regularizer = resolve_name(self.omega)() if isinstance(self.omega, str) else self.omega
         return found
 
     @property

@@ -74,12 +74,12 @@ def _solve(
     try:
         if kept is None:
             run.certify(state)
-            state = run.confirmed(state)
+            state = run.confirm(state)
         while not run.reason(state):
             state = solver.step(objective, state, rng)
             if run.due(state):
                 run.certify(state)
-                state = run.confirmed(state)
+                state = run.confirm(state)
             if keeper is not None and (keeper.is_due() or run.reason(state)):
                 keeper.keep(run.record(state, rng))
     except KeyboardInterrupt:
@@ -104,13 +104,13 @@ class Best(NamedTuple):
     at_zero: float = 0.0
 
     @property
-    def bound(self) -> float:
+    def lower_bound(self) -> float:
         """The dual value less the rounding errors of both sides: certainly no more than `primal`."""
         return self.dual.value - self.rounding
 
     @property
     def gap(self) -> float:
-        return self.primal - self.bound
+        return self.primal - self.lower_bound
 
 
 @dataclass
@@ -195,7 +195,7 @@ class _Run(Generic[Kind, State]):
             self.watch(row, best.w)
             self.clock.set_back(begin)
 
-    def confirmed(self, state: State) -> State:
+    def confirm(self, state: State) -> State:
         """Where the gap is closed, make sure of it: what was added up step by step is added up afresh.
 
         If it is open then, training goes on from there.
@@ -234,7 +234,7 @@ class _Run(Generic[Kind, State]):
                 if best.dual.value < candidate.dual.value < np.inf:
                     best = best._replace(dual=candidate.dual, dual_norm=candidate.dual_norm)
             self.extra.update(candidate.extra)
-        self.best = self._trusted(best, state) if certifies else best
+        self.best = self._check_gap(best, state) if certifies else best
         self.evaluated = state
         return self.best
 
@@ -253,14 +253,14 @@ class _Run(Generic[Kind, State]):
             best = best._replace(at_zero=float(value) if value > rounding else 0.0)
         return best._replace(w=w.copy(), primal=float(value), rounding=rounding)
 
-    def _trusted(self, best: Best, state: State) -> Best:
+    def _check_gap(self, best: Best, state: State) -> Best:
         """A gap below zero is a proof that an answer of the oracle was not maximal: OracleError.
 
         One that may come of the tolerance of an oracle of one's own counts as a rounding error.
         """
         if not best.gap < 0.0:
             return best
-        if best.gap < -MATERIAL * (abs(best.primal) + abs(best.bound)):
+        if best.gap < -MATERIAL * (abs(best.primal) + abs(best.lower_bound)):
             _, point = self.solver.settle(self.objective, state)
             z = None if point is None else np.asarray(point)
             raise OracleError(refutation(self.objective, best.w, z, best.gap))
@@ -268,7 +268,7 @@ class _Run(Generic[Kind, State]):
 
     def _row(self, state: State, best: Best) -> Row:
         oracle_calls = state.oracle_calls
-        bound, gap = (best.bound, best.gap) if self.solver.certifies else (best.dual.value, best.primal)
+        bound, gap = (best.lower_bound, best.gap) if self.solver.certifies else (best.dual.value, best.primal)
         seconds = self.clock.seconds
         return Row(len(self.history), self.passes(state), oracle_calls, seconds, best.primal, bound, gap)
 
@@ -291,7 +291,7 @@ class _Run(Generic[Kind, State]):
                 gap=f"{best.gap:.3g}",
                 tolerance=tolerance.sentence,
             )
-        spent = self._spent(progress)
+        spent = self._spent_budget(progress)
         if spent is None and not self.called_off:
             return ""
         left = Statement("mistakes left")
@@ -303,7 +303,7 @@ class _Run(Generic[Kind, State]):
         advice = "Stopped after {spent} with {left}: raise it, {tol} or {regularization}."
         return Statement(advice, spent=spent, left=left)
 
-    def _spent(self, progress: Progress) -> Statement | None:
+    def _spent_budget(self, progress: Progress) -> Statement | None:
         """The budget that is spent, if one is."""
         stop = self.stopping
         if stop.max_seconds is not None and self.spent_before + self.clock.seconds >= stop.max_seconds:

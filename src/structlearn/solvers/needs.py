@@ -69,8 +69,10 @@ def check_needs(solver: Solver, objective: Problem) -> None:
 
 def _name_of(solver: Solver) -> str:
     """What users call it, or that of its class."""
-    from structlearn.core.registry import located
+    from structlearn.core.registry import resolve_name
     from structlearn.solvers.registry import SOLVERS
 
-    made = (entry.name for entry in SOLVERS.values() if entry.make and located(entry.make) is type(solver))
+    made = (
+        entry.name for entry in SOLVERS.values() if entry.make and resolve_name(entry.make) is type(solver)
+    )
     return next(made, type(solver).__name__)

@@ -74,10 +74,12 @@ def options_of(make: Maker) -> dict[str, str]:
         said |= sentences(one)
     declared: Any = make
     offered = (field for field in fields(declared) if field.name not in make.not_options)
-    return {name: what for field in offered for name, what in _described(field, said.get(field.name, ""))}
+    return {
+        name: what for field in offered for name, what in _describe_option(field, said.get(field.name, ""))
+    }
 
 
-def _described(field: Field[Any], what: str) -> list[tuple[str, str]]:
+def _describe_option(field: Field[Any], what: str) -> list[tuple[str, str]]:
     """Return name and meaning of the options that stand for a field."""
     if field.name == "step_rule":
         return [("step", what), ("eta", "The length of constant and diminishing steps.")]

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from math import isfinite, log
 from typing import TYPE_CHECKING
 
-from structlearn.core.kernel_cache.compilation import announced
+from structlearn.core.kernel_cache.compilation import announce_compilation
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,7 +23,7 @@ SECONDS_WITHOUT_BAR = 2.0
 
 
 @contextmanager
-def watched(
+def report_progress(
     stopping: Stopping, *, verbose: int = 0, callback: Callable[[Row], object] | None = None
 ) -> Iterator[Callable[[Row], object]]:
     """A callback that reports each evaluation on stderr, and calls the user's."""
@@ -43,7 +43,7 @@ def watched(
         return callback(row) if callback is not None else None
 
     try:
-        with announced():
+        with announce_compilation():
             yield report
     finally:
         if bar is not None and bar.bar is not None:
@@ -56,7 +56,7 @@ class Watchable:
     #: Gets each row of the history, and the estimator as it would be if training had ended there.
     _watch: Callable[..., object] | None = None
 
-    def _shown(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
+    def _weights_watcher(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
         """What `solve` shows its weights to: `place` gives them to the estimator."""
         watch = self._watch
         if watch is None:
@@ -70,7 +70,7 @@ class Watchable:
 
 
 @contextmanager
-def counted(task: str, total: int) -> Iterator[Callable[[], object]]:
+def count_steps(task: str, total: int) -> Iterator[Callable[[], object]]:
     """A function to call after each of `total` steps of a task; on a terminal it moves a bar."""
     begin = time.perf_counter()
     done = 0
@@ -85,7 +85,7 @@ def counted(task: str, total: int) -> Iterator[Callable[[], object]]:
             bar.update(bar.task_ids[0], completed=done)
 
     try:
-        with announced():
+        with announce_compilation():
             yield advance
     finally:
         if bar is not None:
@@ -111,21 +111,21 @@ class _Bar:
     def update(self, row: Row) -> None:
         if isfinite(row.gap):
             self.first = max(self.first, row.gap)
-        done, now = self._done(row), time.perf_counter()
+        done, now = self._fraction_done(row), time.perf_counter()
         self.speed = max(done - self.done, 0.0) / max(now - self.told, 1e-9)
         self.done, self.told = done, now
         if row.seconds < SECONDS_WITHOUT_BAR:
             return
         if self.bar is None:
-            self.bar = _open_bar("training", 1.0, says=_said(row), moves=self.reached)
-        self.bar.update(self.bar.task_ids[0], completed=done, says=_said(row))
+            self.bar = _open_bar("training", 1.0, says=_describe_row(row), moves=self.estimate_done)
+        self.bar.update(self.bar.task_ids[0], completed=done, says=_describe_row(row))
 
-    def reached(self) -> float:
+    def estimate_done(self) -> float:
         """How much is done by now."""
         ahead = self.speed * (time.perf_counter() - self.told)
         return self.done + min(ahead, (1.0 - self.done) / 2)
 
-    def _done(self, row: Row) -> float:
+    def _fraction_done(self, row: Row) -> float:
         # P(0) is not in the history, but the first value is near
         self.tol = self.tol or max(self.stopping.tolerance(row.primal).gap, 1e-12)
         tol, by_gap = self.tol, 0.0
@@ -134,7 +134,7 @@ class _Bar:
         return min(max(by_gap, row.passes / self.stopping.max_passes), 1.0)
 
 
-def _said(row: Row) -> str:
+def _describe_row(row: Row) -> str:
     """The gap, where the solver knows one, and the passes."""
     gap = f"gap {row.gap:.2g}, " if isfinite(row.gap) else ""
     return f"{gap}pass {row.passes:.0f}"

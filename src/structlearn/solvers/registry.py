@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 
 if TYPE_CHECKING:
     from structlearn.solvers.solver import Solver
@@ -51,27 +51,27 @@ class SolverEntry:
         """Its options and what they mean, as its class has them."""
         from structlearn.solvers.options import options_of
 
-        return options_of(located(self.make)) if self.make else {}
+        return options_of(resolve_name(self.make)) if self.make else {}
 
     @cached_property
     def needs(self) -> frozenset[str]:
         """What the problem must have, of `structlearn.solvers.needs.NEEDS`, as its class says."""
         from structlearn.solvers.options import class_of
 
-        return class_of(located(self.make)).needs if self.make else frozenset()
+        return class_of(resolve_name(self.make)).needs if self.make else frozenset()
 
     @cached_property
     def penalties(self) -> tuple[str, ...]:
         """The penalties that it takes, as its class says."""
         from structlearn.solvers.options import class_of
 
-        return class_of(located(self.make)).penalties if self.make else ("l2",)
+        return class_of(resolve_name(self.make)).penalties if self.make else ("l2",)
 
-    def made(self, options: Mapping[str, object]) -> Solver:
+    def make_solver(self, options: Mapping[str, object]) -> Solver:
         """The solver with these options, which must be its own."""
         from structlearn.solvers.options import with_objects
 
-        made: Solver = located(self.make)(**with_objects(options))
+        made: Solver = resolve_name(self.make)(**with_objects(options))
         return made
 
 

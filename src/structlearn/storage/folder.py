@@ -96,7 +96,7 @@ class FolderWriter:
         parent = self.path.absolute().parent
         _forget_abandoned(parent, self.path.name)
         self.aside = Path(tempfile.mkdtemp(dir=parent, prefix=f".{self.path.name}.", suffix=".part"))
-        self._lock = _locked(self.aside)
+        self._lock = _lock_folder(self.aside)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -138,7 +138,7 @@ class FolderWriter:
         put_in_place(self.aside, self.path, 0o777)
 
 
-def _locked(folder: Path) -> int | None:
+def _lock_folder(folder: Path) -> int | None:
     """Return a handle that holds a folder until this process ends.
 
     None where there are no locks, or it is held.
@@ -162,7 +162,7 @@ def _forget_abandoned(parent: Path, name: str) -> None:
     for found in list(parent.iterdir()):
         if not (found.name.startswith(f".{name}.") and found.name.endswith(".part") and found.is_dir()):
             continue
-        lock = None if found.is_symlink() else _locked(found)
+        lock = None if found.is_symlink() else _lock_folder(found)
         if lock is not None:
             shutil.rmtree(found, ignore_errors=True)
             os.close(lock)

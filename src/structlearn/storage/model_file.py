@@ -51,7 +51,7 @@ _HEADER = {
 }
 
 
-def damaged(path: str | Path, why: object) -> ValueError:
+def damage_error(path: str | Path, why: object) -> ValueError:
     """Return the refusal of a file."""
     return ValueError(f"{path} is damaged: {str(why).rstrip('.')}.")
 
@@ -62,7 +62,7 @@ def refusing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise error if str(error).startswith(str(path)) else damaged(path, error) from None
+        raise error if str(error).startswith(str(path)) else damage_error(path, error) from None
 
 
 def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping[str, np.ndarray]) -> None:
@@ -125,7 +125,7 @@ class ModelFile:
         self.shapes = {name.removeprefix(prefix): shape for name, shape in known if name.startswith(prefix)}
         self._check_always_there()
 
-    def nested(self, name: str) -> ModelFile:
+    def nested_model(self, name: str) -> ModelFile:
         """Return the model of a name inside this one."""
         with refusing(self.path):
             if self._depth >= _DEEPEST:
@@ -137,14 +137,14 @@ class ModelFile:
 
     def _check_version(self, version: object) -> None:
         if type(version) is not int:
-            raise damaged(self.path, "it lacks its format version")
+            raise damage_error(self.path, "it lacks its format version")
         if version > VERSION:
             raise ValueError(
                 f"{self.path} has model format {version}; this version of structlearn reads up to {VERSION}: "
                 "upgrade structlearn."
             )
         if version > 2 and not self._file.hashed:
-            raise damaged(self.path, "it lacks its hashes")
+            raise damage_error(self.path, "it lacks its hashes")
 
     def _check_always_there(self) -> None:
         missing = {"weights", "history"} - self.shapes.keys()

@@ -88,11 +88,11 @@ class PackedWriter:
 
     def _append_classes(self, X: Matrix, y: ArrayLike) -> None:
         self._rows(X)
-        self._folder.append("codes", self._coded(np.asarray(y)))
+        self._folder.append("codes", self._code_labels(np.asarray(y)))
 
     def _append_sets(self, X: Matrix, y: Sequence[Sequence]) -> None:
         self._rows(X)
-        self._folder.append("codes", self._coded(np.array([label for one in y for label in one])))
+        self._folder.append("codes", self._code_labels(np.array([label for one in y for label in one])))
         self._starts("starts", np.array([len(one) for one in y]))
 
     def _append_numbers(self, X: Matrix, y: ArrayLike) -> None:
@@ -105,9 +105,9 @@ class PackedWriter:
         if (rows != lengths).any():
             i = int(np.argmax(rows != lengths))
             raise ValueError(f"Sequence {i} of a batch has {rows[i]} rows of features, {lengths[i]} labels.")
-        self._rows(_stacked(X))
+        self._rows(_stack_rows(X))
         self._starts("starts", lengths)
-        self._folder.append("codes", self._coded(np.concatenate([np.asarray(one) for one in y])))
+        self._folder.append("codes", self._code_labels(np.concatenate([np.asarray(one) for one in y])))
 
     def _append_matching(self, X: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> None:
         shapes = np.array([np.shape(one)[:2] for one in X], dtype=np.int64)
@@ -132,7 +132,7 @@ class PackedWriter:
         if found.edge_features is not None:
             self._finite("edge_features", found.edge_features.astype(_kind(found.nodes), copy=False))
         if found.types is not None:
-            self._folder.append("types", _numbered(found.types, self._types))
+            self._folder.append("types", _number_labels(found.types, self._types))
 
     def _append_grid(self, X: Sequence[np.ndarray], y: Sequence[ArrayLike]) -> None:
         images = [np.asarray(one) for one in X]
@@ -161,7 +161,7 @@ class PackedWriter:
         codes = np.full(len(rows), UNKNOWN, dtype=np.int32)
         there = [label for one, mask in zip(labels, known) for label in one[mask].tolist()]
         _check_one_kind(there)
-        codes[np.concatenate(known)] = self._coded(np.array(there))
+        codes[np.concatenate(known)] = self._code_labels(np.array(there))
         self._folder.append("codes", codes)
 
     # ---- columns -----------------------------------------------------------------------------------
@@ -196,9 +196,9 @@ class PackedWriter:
         self._ends[name] = int(ends[-1])
         self._folder.append(name, ends)
 
-    def _coded(self, labels: np.ndarray) -> np.ndarray:
+    def _code_labels(self, labels: np.ndarray) -> np.ndarray:
         """Labels by the order in which they were first seen; `_finish` sorts them."""
-        return _numbered(labels, self._codes)
+        return _number_labels(labels, self._codes)
 
     def _finish(self) -> None:
         if self._refused:
@@ -251,7 +251,7 @@ def _length(X: Matrix | Sequence[Matrix]) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _stacked(X: Sequence[Matrix]) -> Matrix:
+def _stack_rows(X: Sequence[Matrix]) -> Matrix:
     if any(sparse.issparse(one) for one in X):
         return sparse.vstack([sparse.csr_matrix(one) for one in X], format="csr")
     return np.concatenate([np.asarray(one) for one in X])
@@ -262,7 +262,7 @@ def _kind(X: Matrix) -> type[np.floating]:
     return np.float32 if X.dtype == np.float32 else np.float64
 
 
-def _numbered(labels: np.ndarray, numbers: dict[Any, int]) -> np.ndarray:
+def _number_labels(labels: np.ndarray, numbers: dict[Any, int]) -> np.ndarray:
     """Numbers of labels; those that are new get the next ones."""
     found, inverse = np.unique(labels, return_inverse=True)
     own = [numbers.setdefault(label, len(numbers)) for label in found.tolist()]

@@ -277,7 +277,7 @@ class Structure(ABC):
 
     def _ask_list(self, record: Record, thetas: Sequence[ArrayLike], name: str) -> tuple[list[Array], Array]:
         """One scratch memory for all of them; `name` is what to call the i-th in an error."""
-        given = [self._checked(theta) for theta in thetas]
+        given = [self.read_scores(theta) for theta in thetas]
         found, best = [], np.empty(len(given))
         if given:
             rows, columns = zip(*(shape for _, shape in given))
@@ -311,7 +311,7 @@ class Structure(ABC):
         self.raise_failure()
         return z, values
 
-    def _checked(self, given: ArrayLike) -> tuple[Array, Shape]:
+    def read_scores(self, given: ArrayLike) -> tuple[Array, Shape]:
         theta = _checked_scores(given)
         if theta.ndim != self.part_ndim:
             raise ValueError(f"Scores of one output have {self.part_ndim} axes; got {theta.ndim}.")

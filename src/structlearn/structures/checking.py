@@ -98,11 +98,11 @@ def check_structure(
     """
     own = as_structure(structure)
     checks, problems = ["outputs"], []
-    known, wrong = _reported("outputs", partial(_outputs, own, X, y), [])
+    known, wrong = _run_check("outputs", partial(_outputs, own, X, y), [])
     problems += wrong
     case = Case(own, known, n_questions, np.random.default_rng(random_state))
     for name, check in _CHECKS.items() if known else ():
-        done, wrong = _reported(name, partial(check, case), True)
+        done, wrong = _run_check(name, partial(check, case), True)
         checks += [name] if done else []
         problems += wrong
     if raise_errors and problems:
@@ -111,7 +111,9 @@ def check_structure(
     return StructureReport(name, tuple(checks), tuple(problems))
 
 
-def _reported(name: str, check: Callable[[], tuple[Any, list[str]]], otherwise: Any) -> tuple[Any, list[str]]:
+def _run_check(
+    name: str, check: Callable[[], tuple[Any, list[str]]], otherwise: Any
+) -> tuple[Any, list[str]]:
     """Return what a check says; where the user's code raises, `otherwise` and a sentence about it."""
     try:
         return check()
@@ -151,7 +153,7 @@ def _answers(case: Case) -> Found:
     return True, findings(case.structure, case.known, case.n_questions, int(case.rng.integers(1 << 31)))
 
 
-def _decoded(case: Case) -> Found:
+def _check_decoding(case: Case) -> Found:
     """The outputs of answers are the same after encode and decode."""
     if not case.structure.exact:
         return False, []
@@ -220,7 +222,7 @@ def _two_paths(case: Case) -> Found:
 
 _CHECKS: dict[str, Callable[[Case], Found]] = {
     "answers to random scores": _answers,
-    "their outputs after encode and decode": _decoded,
+    "their outputs after encode and decode": _check_decoding,
     "costs": _costs,
     "projections": _projections,
     "marginals": _marginals,

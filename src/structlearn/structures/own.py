@@ -110,26 +110,26 @@ class OwnStructure(Structure):
 
     @property
     def record(self) -> CompiledOracle | Called:
-        return self._compiled[0] if self.python is None else Called(self.python.address)
+        return self._compiled_oracle[0] if self.python is None else Called(self.python.address)
 
     @property
     def content(self) -> tuple[object, ...]:
         return (self.inner, self.part_ndim)
 
     @cached_property
-    def _compiled(self) -> tuple[CompiledOracle, object]:
+    def _compiled_oracle(self) -> tuple[CompiledOracle, object]:
         """The record of a compiled function, and what must live as long."""
         found = _machine_code(self._oracle)
         address = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
         return CompiledOracle(address, np.zeros(1, dtype=np.int64)), found
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled_oracle"}
 
     def raise_failure(self) -> None:
         super().raise_failure()
-        if self.python is None and self._compiled[0].failed[0]:
-            self._compiled[0].failed[0] = 0
+        if self.python is None and self._compiled_oracle[0].failed[0]:
+            self._compiled_oracle[0].failed[0] = 0
             raise RuntimeError(
                 "The compiled oracle raised an exception or returned NaN; call it by itself to see where."
             )

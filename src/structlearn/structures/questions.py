@@ -82,7 +82,7 @@ def _problems(structure: Structure, known: KnownOutputs, answers: Answers) -> li
     sizes = np.array([np.abs(theta * z).sum() for theta, z in zip(answers.asked, answers.found)])
     slack = (MATERIAL + structure.accuracy) * (1.0 + sizes)
     named = (
-        ("written", _written(answers)),
+        ("written", _check_theta_unchanged(answers)),
         ("value", _wrong_value(answers, scores, slack)),
         ("repeated", _not_repeated(scores, slack)),
         ("beaten", _beaten(structure, known, answers, scores, slack)),
@@ -90,7 +90,7 @@ def _problems(structure: Structure, known: KnownOutputs, answers: Answers) -> li
     return [(kind, sentence) for kind, sentence in named if sentence]
 
 
-def _written(answers: Answers) -> str:
+def _check_theta_unchanged(answers: Answers) -> str:
     if all(np.array_equal(now, before) for now, before in zip(answers.left, answers.asked)):
         return ""
     return "The oracle writes to theta, which solvers read afterwards; work on a copy, theta.copy()."

@@ -43,7 +43,7 @@ class StructureEntry:
 STRUCTURES: Registry[StructureEntry] = Registry("structure")
 
 
-def stored(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]:
+def register_structure(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]:
     """Register a class of structures, which files may hold from then on."""
 
     def register(kind: Kind) -> Kind:

@@ -90,11 +90,11 @@ def difference(
             score = theta[j] if j < theta.size else shared[j - theta.size]
             inner += score * mean[j]
             size += abs(score)
-    return clipped(log_z - inner - 8.0 * mean.size * UNIT * size, theta.size * log(2.0))
+    return clip_entropy(log_z - inner - 8.0 * mean.size * UNIT * size, theta.size * log(2.0))
 
 
 @kernel
-def clipped(entropy: float, most: float) -> float:
+def clip_entropy(entropy: float, most: float) -> float:
     """An entropy within [0, most], whatever rounding has made of it."""
     return min(max(entropy, 0.0), most)
 

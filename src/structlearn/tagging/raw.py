@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
-from structlearn.core.wording import listed
+from structlearn.core.wording import list_names
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.tagging.streams import Passage, passages
 from structlearn.tagging.tokenizers import TOKENIZERS, Span
@@ -44,7 +44,7 @@ class RawText:
             raise ValueError(f"tag takes text, a str, not a {type(text).__name__}; predict takes sentences.")
         tagger = cast("Tagger", self)
         check_words(tagger)
-        return _tagged(tagger, Passage(text, TOKENIZERS.named(tokenizer).split(text), 0))
+        return _tagged(tagger, Passage(text, TOKENIZERS.entry(tokenizer).split(text), 0))
 
     def tag_stream(self, pieces: Iterable[str], tokenizer: str = PENN) -> Iterator[list[list[TaggedToken]]]:
         """`tag` of a text that comes in pieces, however long it is: lists of sentences, as they are whole.
@@ -53,7 +53,7 @@ class RawText:
         """
         tagger = cast("Tagger", self)
         check_words(tagger)
-        return _tagged_stream(tagger, passages(pieces, TOKENIZERS.named(tokenizer)))
+        return _tagged_stream(tagger, passages(pieces, TOKENIZERS.entry(tokenizer)))
 
 
 def check_words(tagger: Tagger) -> None:
@@ -72,8 +72,8 @@ def check_words(tagger: Tagger) -> None:
     missing = [name for name in tagger.columns[1:] if name not in (tagger.taggers or {})]
     if missing:
         raise ValueError(
-            f"The tagger looks at the column {listed(missing)} beside words, which raw text does not have; "
-            "train it with another tagger for that column: `structlearn train ... --with MODEL`."
+            f"The tagger looks at the column {list_names(missing)} beside words, which raw text does not "
+            "have; train it with another tagger for that column: `structlearn train ... --with MODEL`."
         )
 
 

@@ -13,7 +13,7 @@ from structlearn.core.contract import Array
 from structlearn.estimators import SegmentTagger
 from structlearn.estimators.files.persistence import Bundle, load_bundle, save_bundle
 from structlearn.estimators.inputs.token_features import TokenFeatures
-from structlearn.storage.model_file import damaged
+from structlearn.storage.model_file import damage_error
 from structlearn.storage.schema import check_form, count
 from structlearn.tagging.explaining import stored_strings, take_strings
 from structlearn.tagging.featured import FeaturedWords
@@ -121,7 +121,7 @@ class StoredTagger(FeaturedWords):
         try:
             return cls.of(bundle)
         except ValueError as error:
-            raise damaged(path, error) from None
+            raise damage_error(path, error) from None
 
     @classmethod
     def of(cls, bundle: Bundle) -> Self:

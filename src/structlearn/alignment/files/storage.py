@@ -18,7 +18,14 @@ from structlearn.alignment.text.form import Forms, form_of_words, read_form
 from structlearn.estimators.files.attributes import number, read_certificate
 from structlearn.estimators.files.persistence import history_array, history_of
 from structlearn.estimators.files.values import build
-from structlearn.storage.model_file import ModelFile, damaged, lines_of, refusing, text_array, write_model
+from structlearn.storage.model_file import (
+    ModelFile,
+    damage_error,
+    lines_of,
+    refusing,
+    text_array,
+    write_model,
+)
 from structlearn.storage.schema import check_form, read_json
 
 if TYPE_CHECKING:
@@ -84,7 +91,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         if header["certificate"]:
             aligner.certificate_ = read_certificate(header["certificate"])
     if weights.size != len(aligner.feature_names_):
-        raise damaged(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
+        raise damage_error(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
     named = dict(zip(aligner.feature_names_, weights))
     aligner.feature_names_ = feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
     if not named.keys() <= set(aligner.feature_names_):

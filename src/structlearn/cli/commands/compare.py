@@ -321,7 +321,7 @@ def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) ->
 
 def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
     """Where each run ended."""
-    from structlearn.core.text_width import aligned
+    from structlearn.core.text_width import align_columns
     from structlearn.reports.tables import ended
 
     if as_json:
@@ -334,7 +334,7 @@ def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
         return
     columns = ("solver", "gap", "primal", "dual", "passes", "seconds", "error", "memory")
     rows = [ended(run) for run in found.values()]
-    print(aligned([columns, *([row[name] for name in columns] for row in rows)]))
+    print(align_columns([columns, *([row[name] for name in columns] for row in rows)]))
     print(f"\npage: {page}")
 
 

@@ -105,7 +105,7 @@ def pack(
     """
     from structlearn.data import pack
 
-    entry = TASKS.named(task)
+    entry = TASKS.entry(task)
     if window is not None and "window" not in entry.flags:
         raise ValueError(f"--window does not go with the task {task}; leave it out.")
     options = entry.options_class() if window is None else entry.options_class(window=window)  # type: ignore[call-arg]

@@ -11,7 +11,7 @@ _told: list[str] = []
 
 
 @contextmanager
-def announced() -> Iterator[None]:
+def announce_compilation() -> Iterator[None]:
     """Inside, the first kernel that has to be compiled is announced on stderr."""
     _waiting.append(None)
     try:

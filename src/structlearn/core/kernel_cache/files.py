@@ -21,7 +21,7 @@ from secrets import token_hex
 import numba
 from numba.core.serialize import dumps
 
-from structlearn.core.kernel_cache.loading import unpickled
+from structlearn.core.kernel_cache.loading import unpickle
 
 #: Bits of a mode that let others write.
 FOR_OTHERS = 0o022
@@ -55,7 +55,7 @@ class CheckedFiles:
         content = None if name is None else self._read(self._folder / name)
         if content is None or self._data_name(content) != name:
             return None
-        return unpickled(content)  # its writer and its hash are checked
+        return unpickle(content)  # its writer and its hash are checked
 
     def save(self, key: Hashable, data: object) -> None:
         """Keep `data`; OSError if it cannot be written."""

@@ -29,7 +29,7 @@ def prepare(target_context: CPUContext) -> None:
         target_context.refresh()
 
 
-def unpickled(content: bytes) -> object:
+def unpickle(content: bytes) -> object:
     """What was pickled of a compiled function; whoever calls this trusts it."""
     if not is_lean():
         return pickle.loads(content)  # noqa: S301  (see above)

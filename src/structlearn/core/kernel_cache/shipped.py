@@ -114,7 +114,7 @@ class ShippedKernels(NamedTuple):
         known = self.manifest.files.get(path.relative_to(self.folder).as_posix())
         return content if content is not None and _sha256(content) == known else None
 
-    def damaged(self) -> list[str]:
+    def damaged_files(self) -> list[str]:
         """Files that cannot be used."""
         return [name for name in self.manifest.files if self.read(self.folder / name) is None]
 

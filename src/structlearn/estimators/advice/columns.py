@@ -9,7 +9,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import Statement, sentences
-from structlearn.core.wording import listed
+from structlearn.core.wording import list_names
 from structlearn.estimators.scikit import Rows
 from structlearn.solvers.solution import Certificate
 
@@ -68,7 +68,7 @@ def advised(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool
 def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:
     from structlearn.estimators.inputs.feature_names import own_names
 
-    named = listed(own_names(estimator)(columns[:_NAMED]))
+    named = list_names(own_names(estimator)(columns[:_NAMED]))
     more = f" and {columns.size - _NAMED} more" if columns.size > _NAMED else ""
     what = f"Column {named} is" if columns.size == 1 else f"Columns {named}{more} are up to"
     scaler = "StandardScaler()" if isinstance(X, np.ndarray) else "StandardScaler(with_mean=False)"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structlearn import structures
-from structlearn.core.registry import located
+from structlearn.core.registry import resolve_name
 from structlearn.estimators import ESTIMATORS
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.files import attributes as forms
@@ -159,7 +159,7 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
     kind = file.header["estimator"]
     if not isinstance(kind, str) or kind not in ESTIMATORS:
         raise unknown(file.path, kind)
-    estimator = located(ESTIMATORS[kind].made)()
+    estimator = resolve_name(ESTIMATORS[kind].made)()
     with refusing(file.path):
         parameters = {name: from_json(value) for name, value in file.header["parameters"].items()}
         forms.check_parameters(type(estimator), parameters)
@@ -180,7 +180,7 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
     if _LABEL_WEIGHTS in file.shapes:
         estimator.label_weights_ = file.load(_LABEL_WEIGHTS, sized=True)
     keep_layout(estimator)
-    inside = {name: _bundle_of(file.nested(name)) for name in file.header.get("bundled", {})}
+    inside = {name: _bundle_of(file.nested_model(name)) for name in file.header.get("bundled", {})}
     return Bundle(estimator, file.header["notes"], texts, file.load_all("array:"), inside)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 from structlearn.estimators.scikit import Rows
 
 #: What a map is made of: arrays, and numbers, switches and names.
@@ -117,7 +117,7 @@ def kept(learned_by: str | type, what: str) -> Callable[[Kind], Kind]:
 def entry_of(transformer: object) -> RowMapEntry | None:
     """The entry of a transformer, which is known by its class: one of the same name or below has none."""
     entry = ROW_MAPS.get(type(transformer).__name__)
-    return entry if entry is not None and located(entry.learned_by) is type(transformer) else None
+    return entry if entry is not None and resolve_name(entry.learned_by) is type(transformer) else None
 
 
 # ---- what the maps use -----------------------------------------------------------------------------

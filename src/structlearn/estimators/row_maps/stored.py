@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.registry import either, located
+from structlearn.core.registry import either, resolve_name
 from structlearn.estimators.files.values import from_json, to_json
 from structlearn.estimators.inputs.frames import frame_array, is_frame
 from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, entry_of, not_kept
@@ -112,11 +112,11 @@ def stored_transformer(fitted: object) -> StoredTransformer:
 def _maps(fitted: Any) -> Iterator[RowMap]:
     if isinstance(fitted, StoredTransformer):
         yield from fitted.maps
-    elif type(fitted) is located("sklearn.pipeline:Pipeline"):
+    elif type(fitted) is resolve_name("sklearn.pipeline:Pipeline"):
         for _, step in fitted.steps:
             if step is not None and step != "passthrough":
                 yield from _maps(step)
-    elif type(fitted) is located("sklearn.frozen:FrozenEstimator"):
+    elif type(fitted) is resolve_name("sklearn.frozen:FrozenEstimator"):
         yield from _maps(fitted.estimator)
     elif (entry := entry_of(fitted)) is not None:
         yield entry.kind.of(fitted)

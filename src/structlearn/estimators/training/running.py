@@ -29,7 +29,7 @@ from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import Penalty
 from structlearn.problem.registry import LOSSES, losses_of
 from structlearn.scoring import RowScoring, Scoring
-from structlearn.solvers.progress import watched
+from structlearn.solvers.progress import report_progress
 from structlearn.solvers.solution import Certificate, Solution
 from structlearn.solvers.solver import Solver
 from structlearn.structures import Structure
@@ -171,7 +171,7 @@ class EstimatorTraining(Generic[S]):
         def adopt(w: Array) -> None:
             estimator.structure_, estimator.weights_ = structure, w
 
-        with watched(stopping, verbose=estimator.verbose, callback=estimator.callback) as callback:
+        with report_progress(stopping, verbose=estimator.verbose, callback=estimator.callback) as callback:
             solution = solve(
                 objective,
                 solver,
@@ -179,7 +179,7 @@ class EstimatorTraining(Generic[S]):
                 seed=seed,
                 callback=callback,
                 warm=warm,
-                watch=estimator._shown(adopt),
+                watch=estimator._weights_watcher(adopt),
                 checkpoint=make_checkpoint(estimator.checkpoint),
                 resumable=resumable or estimator.warm_start,
             )

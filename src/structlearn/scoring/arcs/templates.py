@@ -44,12 +44,12 @@ class Templates(NamedTuple):
 
 def columns_of(templates: Sequence[str]) -> list[str]:
     """Names of the columns that templates read, in the order of their first use."""
-    return list(dict.fromkeys(column for line in templates for *_, column in map(_parsed, line.split())))
+    return list(dict.fromkeys(column for line in templates for *_, column in map(_parse_atom, line.split())))
 
 
 def compile_templates(templates: Sequence[str], columns: Sequence[str]) -> Templates:
     """Templates over numbered columns; ValueError for what is none."""
-    lines = [list(map(_parsed, line.split())) for line in templates]
+    lines = [list(map(_parse_atom, line.split())) for line in templates]
     if not lines:
         raise ValueError("A parser needs at least one template; the empty string is the simplest.")
     lines.sort(key=lambda atoms: any(place == BETWEEN for place, *_ in atoms))  # stable
@@ -68,7 +68,7 @@ def compile_templates(templates: Sequence[str], columns: Sequence[str]) -> Templ
     return Templates(place, offset, column, factor, seed, n_plain, among)
 
 
-def _parsed(atom: str) -> tuple[int, int, str]:
+def _parse_atom(atom: str) -> tuple[int, int, str]:
     found = _ATOM.fullmatch(atom)
     if found is None or (found[1] == "b" and found[2]):
         raise ValueError(

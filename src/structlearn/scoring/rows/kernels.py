@@ -230,7 +230,7 @@ def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> f
     n = scoring.n_labels
     table = delta[: length * n].reshape(length, n)
     first = scoring.gram_first[i]
-    total = _squared(delta[length * n :])
+    total = _sum_of_squares(delta[length * n :])
     for t in range(length):
         for u in range(t + 1):
             inner = 0.0
@@ -241,7 +241,7 @@ def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> f
 
 
 @leaf
-def _squared(x: Array) -> float:
+def _sum_of_squares(x: Array) -> float:
     total = 0.0
     for j in range(x.size):
         total += x[j] * x[j]
@@ -305,7 +305,7 @@ def _clear_sparse(rows: SparseRows, scoring: LabelledRows, i: int, pulled: Array
 
 @leaf
 def _clear(x: Array) -> float:
-    total = _squared(x)
+    total = _sum_of_squares(x)
     for j in range(x.size):
         x[j] = 0.0
     return total

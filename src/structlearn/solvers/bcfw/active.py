@@ -140,7 +140,7 @@ class ActiveSetBlocks(Representation):
         """All threads ask, the first takes the steps."""
         cells = make_cells(objective.n_jobs)
         size = max(objective.n_jobs, int(BATCH * objective.n_active))
-        order, edges = _joined(order, rounds_of(order, size))
+        order, edges = _concatenate(order, rounds_of(order, size))
         taken = np.zeros((edges.size, 1), dtype=np.int64)
         asked = _longest_first(order, edges, np.diff(objective.scoring.start))
         threads = Batches(cells, order, asked, edges, taken, Before.nothing())
@@ -152,10 +152,10 @@ class ActiveSetBlocks(Representation):
         least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT
         size = round_size(objective, self.options.rounds, least)
         cells, repeats = make_cells(n), not is_distinct(order)
-        order, edges = _joined(order, rounds_of(order, size))
+        order, edges = _concatenate(order, rounds_of(order, size))
         changes, scalars = (room_for(n, one.size) for one in (state.w, state.totals))
         threads = ThreadState(cells, order, edges, repeats, changes, scalars)
-        sums = [state.sums, *(_copied(state.sums) for _ in range(n - 1))]
+        sums = [state.sums, *(_copy_sums(state.sums) for _ in range(n - 1))]
         self._together(objective, state, run_rounds, threads, sums)
 
     def _together(
@@ -183,7 +183,7 @@ def asks_together(objective: Objective) -> bool:
     return bool(scoring.start[-1] >= PARTS_OF_A_QUESTION * scoring.n_examples)
 
 
-def _joined(order: Array, pieces: Iterable[Array]) -> tuple[Array, Array]:
+def _concatenate(order: Array, pieces: Iterable[Array]) -> tuple[Array, Array]:
     """Pieces of `order` end to end, and where each begins."""
     every = list(pieces)
     return np.concatenate([order[:0], *every]), np.cumsum([0, *map(len, every)])
@@ -195,5 +195,5 @@ def _longest_first(order: Array, edges: Array, sizes: Array) -> Array:
     return order[np.lexsort((-sizes[order], batch))]
 
 
-def _copied(sums: Accumulators) -> Accumulators:
+def _copy_sums(sums: Accumulators) -> Accumulators:
     return Accumulators(sums.w.copy(), sums.totals.copy(), sums.lag.copy(), sums.pace)

@@ -139,8 +139,8 @@ class ActiveSet:
         used = store.edge[store.atom_first[blocks] + blocks + store.count[blocks]]
         new = np.minimum(visits, most_atoms)
         wanted = np.minimum(store.count[blocks] + new, most_atoms)
-        larger = _doubled(atoms[blocks], wanted, most_atoms)
-        longer = _doubled(entries[blocks], used + new * most_entries[blocks], None)
+        larger = _double_room(atoms[blocks], wanted, most_atoms)
+        longer = _double_room(entries[blocks], used + new * most_entries[blocks], None)
         short = (larger > atoms[blocks]) | (longer > entries[blocks])
         if short.any() and (gaps is None or not _is_small(gaps[blocks[short]], gaps)):
             atoms[blocks], entries[blocks] = larger, longer
@@ -159,7 +159,7 @@ def _is_small(some: Array, gaps: Array) -> bool:
     return bool(some.sum() <= GAP_WITHOUT_ROOM * gaps.sum() < np.inf)
 
 
-def _doubled(room: Array, wanted: Array, most: int | None) -> Array:
+def _double_room(room: Array, wanted: Array, most: int | None) -> Array:
     """`room` where that is enough, else twice as much or what is wanted."""
     larger = np.maximum(2 * room, wanted)
     return np.where(wanted > room, larger if most is None else np.minimum(larger, most), room)

@@ -93,13 +93,13 @@ class LedWeights:
         self._towards(left, self.ratio)
         self.lead.scalars[FOLLOWED] += 1.0
 
-    def paced(self, pace: float, left: float = 1.0) -> Pace:
+    def set_pace(self, pace: float, left: float = 1.0) -> Pace:
         """The pace with n tau = `pace`; Frank-Wolfe has 1 / lambda. Unless all is left, w follows w(z)."""
         changed = Pace(1.0 / pace, CAUTION / pace)
         self._towards(left, changed.strength / float(self.problem.regularization))
         return changed
 
-    def balanced(self, travelled: float, balance: float, passes: int) -> Pace:
+    def balance_pace(self, travelled: float, balance: float, passes: int) -> Pace:
         """A better pace, from the sum over blocks of what z has travelled, squared."""
         far, long = np.sqrt(travelled), float(np.linalg.norm(self.w))
         if not (far > 0.0 and long > 0.0):
@@ -107,7 +107,7 @@ class LedWeights:
         pace = balance * long / far  # n tau
         if passes > 1:
             pace = np.sqrt(pace / self.pace.strength)
-        return self.paced(float(f"{pace:.3g}"))  # the order of sums shall not show
+        return self.set_pace(float(f"{pace:.3g}"))  # the order of sums shall not show
 
     def _towards(self, left: float, then: float) -> None:
         """See `lead.follow`."""
@@ -137,7 +137,7 @@ class LedWeights:
         self.lead.scalars[MEANT] = 0.0
 
     @property
-    def certified(self) -> Array:
+    def certified_weights(self) -> Array:
         """The weights of which P is taken."""
         return self.lead.weights if self.lead.scalars[MEANT] else self.w
 

@@ -56,7 +56,7 @@ def check_store(store: Store, n_parts: Array) -> None:
     _check(store.cost.size == store.last.size == n_atoms and store.edge.size == n_atoms + n, "atoms")
     _check(store.value.size == n_entries and store.count.size == n, "atoms")
     _check(_are_between(store.count, atoms + 1), "atoms")
-    used = _used(store, entries)
+    used = _count_entries(store, entries)
     for i in _groups(used):
         index = store.index[ranges(store.entry_first[i], used[i])]
         _check(_are_between(index, np.repeat(n_parts[i], used[i])), "parts")
@@ -68,7 +68,7 @@ def _groups(lengths: Array) -> list[Array]:
     return np.split(np.arange(lengths.size), last + 1)
 
 
-def _used(store: Store, entries: Array) -> Array:
+def _count_entries(store: Store, entries: Array) -> Array:
     """How many entries each block has, once the borders of its atoms are seen to increase from zero."""
     first = store.atom_first[:-1] + np.arange(entries.size)
     edges = store.edge[ranges(first, store.count + 1)]

@@ -123,12 +123,12 @@ class NSlack(SolverBase[NSlackState]):
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
         asked = gather(objective, objective.each_prediction(state.w, now))
         state = state._replace(order=later, oracle_calls=state.oracle_calls + now.size)
-        violated = self._violated(state, asked)
+        violated = self._find_violated(state, asked)
         if not violated.size:  # weights of another run may violate nothing and be too long
             return state._replace(w=state.constraints.weights(objective.regularization))
         return self._mix(objective, state._replace(constraints=state.constraints.join(asked.take(violated))))
 
-    def _violated(self, state: NSlackState, asked: Constraints) -> Array:
+    def _find_violated(self, state: NSlackState, asked: Constraints) -> Array:
         """Which answers say more of their example's loss than its working set does."""
         known = np.zeros(int(max(asked.owner.max(), state.constraints.owner.max(initial=0))) + 1)
         np.maximum.at(known, state.constraints.owner, state.constraints.loss(state.w))

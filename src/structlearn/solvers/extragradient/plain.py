@@ -97,7 +97,7 @@ class PlainExtragradient(SaddleSolver[PlainState]):
         second = ScoreTarget(eta_z * v_w, eta_z, after=True)  # from the point v itself
         if state.saddle.geometry.keeps_scores:
             second = ScoreTarget(first.a + eta_z * v_w, first.b + eta_z)
-        v, u = state.saddle.moved(old, [first, second])
+        v, u = state.saddle.move(old, [first, second])
         u_w = prox(v_w - eta * (lam * v_w - v.dual_map), 0.0)
         return state._replace(
             s_w=state.s_w - (lam * u_w - u.dual_map),

@@ -107,7 +107,7 @@ class Saddle:
         nothing = np.zeros(self.objective.n_weights)
         point = Point(nothing, 0.0, nothing, 0.0, 0.0, *kept)
         if self.geometry.keeps_scores:
-            return self.moved(point, [ScoreTarget(nothing, 0.0)])[0]
+            return self.move(point, [ScoreTarget(nothing, 0.0)])[0]
         # the nearest point to mu is mu: nothing to ask, but the maps are compiled
         self._map(point, [ScoreTarget(nothing, 0.0)], [point], (0, 0))
         gold = self.objective.gold
@@ -117,9 +117,9 @@ class Saddle:
     def point_at(self, z: Array) -> Point:
         """The dense point z itself, in the full Euclidean form."""
         nothing = np.zeros(self.objective.n_weights)
-        return self.moved(Point(nothing, 0.0, nothing, 0.0, 0.0, z, z), [ScoreTarget(nothing, 0.0)])[0]
+        return self.move(Point(nothing, 0.0, nothing, 0.0, 0.0, z, z), [ScoreTarget(nothing, 0.0)])[0]
 
-    def moved(self, base: Point, targets: list[ScoreTarget]) -> list[Point]:
+    def move(self, base: Point, targets: list[ScoreTarget]) -> list[Point]:
         """T of each target, in one pass over the data."""
         objective, scoring = self.objective, self.objective.scoring
         found = [self._room(base, target) for target in targets]
@@ -166,9 +166,9 @@ class Saddle:
             answers.append(answer)
             if point.scores is not None and point.z is not None:
                 point.scores[parts] = theta
-                before = self._unweighted(weighted, chunk, point.z[parts])
+                before = self._divide_by_weights(weighted, chunk, point.z[parts])
             elif targets[-1].after:
-                before = self._unweighted(weighted, chunk, np.zeros(weighted.size))
+                before = self._divide_by_weights(weighted, chunk, np.zeros(weighted.size))
         return answers
 
     def _scores(self, base: Point, target: ScoreTarget, before: Array, chunk: tuple[int, int]) -> Array:
@@ -214,7 +214,7 @@ class Saddle:
             part(start, *chunk, weighted, local, shared_sum)
         return ChunkAnswer(local, shared_sum, float(value)), weighted
 
-    def _unweighted(self, weighted: Array, chunk: tuple[int, int], out: Array) -> Array:
+    def _divide_by_weights(self, weighted: Array, chunk: tuple[int, int], out: Array) -> Array:
         """Out <- z_i of the examples that have a weight."""
         first, last = chunk
         sizes = np.diff(self.layout.start[first : last + 1])

@@ -156,7 +156,7 @@ def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_
     values = evaluate(problem, alive, at)
     # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
     radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_fraction, 0.0))
-    alive = _screened(problem, alive, at, values.fraction, radius)
+    alive = _screen_blocks(problem, alive, at, values.fraction, radius)
     return CoordinateState(at, values, alive, sweeps, work_size)
 
 
@@ -172,7 +172,7 @@ def _working_set(problem: Squares, state: CoordinateState) -> Array:
 
 
 @kernel
-def _used(block: Array, w: Array) -> bool:
+def _is_used(block: Array, w: Array) -> bool:
     for j in block:  # noqa: SIM110  (Numba has no generators)
         if w[j] != 0:
             return True
@@ -187,7 +187,7 @@ def _distances(problem: Squares, alive: Array, at: Iterate, fraction: float, dis
     used = 0
     for k in range(alive.size):
         g = alive[k]
-        if _used(members[start[g] : start[g + 1]], w):
+        if _is_used(members[start[g] : start[g + 1]], w):
             distance[k] = -1.0
             used += 1
         else:
@@ -196,7 +196,7 @@ def _distances(problem: Squares, alive: Array, at: Iterate, fraction: float, dis
 
 
 @kernel
-def _screened(problem: Squares, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
+def _screen_blocks(problem: Squares, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
     """Without the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
@@ -204,7 +204,7 @@ def _screened(problem: Squares, alive: Array, at: Iterate, fraction: float, radi
     count = 0
     for g in alive:
         reach = fraction * at.map_norms[g] + radius * np.sqrt(bound[g] + l2)
-        if reach >= l1 * (1 - 1e-9) or _used(members[start[g] : start[g + 1]], w):
+        if reach >= l1 * (1 - 1e-9) or _is_used(members[start[g] : start[g + 1]], w):
             kept[count] = g
             count += 1
     return kept[:count].copy()

@@ -97,10 +97,10 @@ class LBFGS(SolverBase[LBFGSState]):
         return Progress(state.oracle_calls, 0.0, state.finished)
 
     def candidates(self, objective: Objective, state: LBFGSState) -> list[Candidate]:
-        return [answered(objective, state.w, state.here)]
+        return [candidate_from(objective, state.w, state.here)]
 
 
-def answered(objective: Objective, w: Array, here: Predictions) -> Candidate:
+def candidate_from(objective: Objective, w: Array, here: Predictions) -> Candidate:
     """The certificate that comes with the predictions at w."""
     return Candidate(w, here.primal, objective.dual_of_map(here.dual_map, here.cost))
 

@@ -42,7 +42,7 @@ from structlearn.structures.chain.projection import (
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import best_path, best_score
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import count, register_structure
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.sparsemap import active_set_workspace
 
@@ -63,7 +63,9 @@ class PathScratch(NamedTuple):
     masked: Array
 
 
-@stored("label sequences", {"n_labels": count, "start": bool, "end": bool, "forbidden?": forbidden_pairs})
+@register_structure(
+    "label sequences", {"n_labels": count, "start": bool, "end": bool, "forbidden?": forbidden_pairs}
+)
 class Chain(LabelSequences):
     """Label sequences of any length over `n_labels` labels.
 
@@ -139,12 +141,12 @@ class Chain(LabelSequences):
             tables["end"] = shared[shared.size - k :]
         return tables
 
-    def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
+    def label_and_step_scores(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
         tables = self.tables(theta)
         unary = tables["unary"].copy()
         unary[0] += tables.get("start", 0.0)
         unary[-1] += tables.get("end", 0.0)
-        return self._masked(unary, np.repeat(tables["transitions"][None], shape[0], axis=0))
+        return self._mask_forbidden(unary, np.repeat(tables["transitions"][None], shape[0], axis=0))
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
         lengths = shapes[:, 0]

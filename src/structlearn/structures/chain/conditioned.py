@@ -32,8 +32,8 @@ from structlearn.structures.chain.projection import (
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import SequenceScores, best_path, best_score
-from structlearn.structures.registry import count, stored
-from structlearn.structures.regularized import clipped
+from structlearn.structures.registry import count, register_structure
+from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.sparsemap import sparsemap_scratch
 
 
@@ -51,7 +51,7 @@ class ConditionedPathScratch(NamedTuple):
     masked: Array
 
 
-@stored(
+@register_structure(
     "label sequences whose transitions are scored where they happen",
     {"n_labels": count, "forbidden?": forbidden_pairs},
 )
@@ -103,8 +103,8 @@ class ConditionedChain(LabelSequences):
         length, k = parts.size // self.n_columns, self.n_labels
         return parts[: length * k].reshape(length, k), parts[length * k :].reshape(length, k, k)
 
-    def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
-        return self._masked(*self.tables(theta))
+    def label_and_step_scores(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
+        return self._mask_forbidden(*self.tables(theta))
 
 
 @implements(workspace, ConditionedRecord)
@@ -281,4 +281,4 @@ def conditioned_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    return clipped(work.found[0], shape[0] * np.log(structure.n_labels))
+    return clip_entropy(work.found[0], shape[0] * np.log(structure.n_labels))

@@ -27,7 +27,7 @@ class Posterior(NamedTuple):
 
 def chain_derivative(chain: Chain, theta: Array, v: Array) -> Array:
     """J v of the marginals of `chain`, for stacks of n score vectors and of n directions, (n, n_parts)."""
-    scores, tilt = _Tables.of(chain, theta).masked(chain), _Tables.of(chain, v)
+    scores, tilt = _Tables.of(chain, theta).mask_forbidden(chain), _Tables.of(chain, v)
     p = _posterior(scores)
     past, future = _past(p, tilt), _future(p, tilt)
     mean = (p.labels[-1] * past[-1]).sum(axis=1)
@@ -58,7 +58,7 @@ class _Tables(NamedTuple):
                 unary[at] += np.stack([tables[name] for tables in shared])
         return cls(unary, np.stack([tables["transitions"] for tables in shared]))
 
-    def masked(self, chain: Chain) -> _Tables:
+    def mask_forbidden(self, chain: Chain) -> _Tables:
         """The same as scores, -inf where the chain forbids."""
         if chain.forbidden is None:
             return self

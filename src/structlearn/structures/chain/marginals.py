@@ -20,7 +20,7 @@ from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.forbidden import add_masks
 from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
 from structlearn.structures.chain.viterbi import SequenceScores
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 
 if TYPE_CHECKING:
     from structlearn.structures.chain.chain import ChainRecord
@@ -151,7 +151,7 @@ def chain_entropy(
     """
     length, n = shape[0], structure.n_labels
     if np.isnan(work.found[0]):
-        return clipped(work.found[1], length * np.log(n))
+        return clip_entropy(work.found[1], length * np.log(n))
     inner = 0.0
     for t in range(length):
         for k in range(n):
@@ -160,7 +160,7 @@ def chain_entropy(
         for j in range(n * n):
             inner += max(shared[j] - work.facts[0], LOWEST) * mean[length * n + j]
     size = abs(work.found[0]) - inner + length
-    return clipped(work.found[0] - inner - 8.0 * (length + n) * UNIT * size, length * np.log(n))
+    return clip_entropy(work.found[0] - inner - 8.0 * (length + n) * UNIT * size, length * np.log(n))
 
 
 # ---- scaled probabilities --------------------------------------------------------------------------

@@ -108,10 +108,10 @@ class LabelSequences(Structure):
         return np.concatenate([labels.ravel(), np.zeros(mu.size - labels.size)])
 
     @abstractmethod
-    def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
+    def label_and_step_scores(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
         """Scores of the labels, (L, K), start and end included, and of the steps, (L, K, K); -inf forbids."""
 
-    def _masked(self, unary: Array, steps: Array) -> tuple[Array, Array]:
+    def _mask_forbidden(self, unary: Array, steps: Array) -> tuple[Array, Array]:
         """The scores with -inf for what is forbidden."""
         if self.forbidden is None:
             return unary, steps
@@ -123,7 +123,7 @@ class LabelSequences(Structure):
 
     def allows(self, theta: Array) -> bool:
         """Whether there is an output of finite score."""
-        unary, steps = self._scored(*self._checked(theta))
+        unary, steps = self.label_and_step_scores(*self.read_scores(theta))
         reached = unary[0] > -np.inf
         for t in range(1, len(unary)):
             reached = (reached[:, None] & (steps[t] > -np.inf)).any(axis=0) & (unary[t] > -np.inf)
@@ -134,34 +134,34 @@ class LabelSequences(Structure):
 
         k' < k where fewer are allowed. `theta` is one part vector of scores, as in `maximize`.
         """
-        return k_best(*self._scored(*self._checked(theta)), k)
+        return k_best(*self.label_and_step_scores(*self.read_scores(theta)), k)
 
     def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
         """`n` independent label sequences of p(y) ~ exp <theta, z(y)>, an (n, L) array of integers.
 
         `theta` is one part vector of scores, as in `marginals`; `random_state` a seed or a Generator.
         """
-        _, steps, ahead = self._filtered(theta)
+        _, steps, ahead = self._run_forward(theta)
         return sample_backward(steps, ahead, n, np.random.default_rng(random_state))
 
     def score(self, theta: Array, y: Array) -> float:
         """<theta, z(y)> of the label sequence `y` (integers); -inf where it is not allowed."""
-        unary, steps = self._scored(*self._checked(theta))
+        unary, steps = self.label_and_step_scores(*self.read_scores(theta))
         labels = label_indices(y, self.n_labels)
         at = np.arange(labels.size)
         return float(unary[at, labels].sum() + steps[at[1:], labels[:-1], labels[1:]].sum())
 
     def log_partition(self, theta: Array) -> float:
         """log sum_y exp <theta, z(y)>."""
-        return self._filtered(theta)[0]
+        return self._run_forward(theta)[0]
 
     def span_probabilities(self, theta: Array, spans: Array, labels: SpanLabels) -> Array:
         """Probabilities of spans, rows (begin, end, kind), within p(y) ~ exp <theta, z(y)>: (n,)."""
-        return span_probabilities(*self._scored(*self._checked(theta)), spans, labels)
+        return span_probabilities(*self.label_and_step_scores(*self.read_scores(theta)), spans, labels)
 
-    def _filtered(self, theta: Array) -> tuple[float, Array, Array]:
+    def _run_forward(self, theta: Array) -> tuple[float, Array, Array]:
         """log Z, the scores of steps, and what the forward recursion in logarithms leaves."""
-        unary, steps = self._scored(*self._checked(theta))
+        unary, steps = self.label_and_step_scores(*self.read_scores(theta))
         ahead, largest, total = np.empty((3, *unary.shape))
         none = np.empty(0)
         log_z = log_forward(SequenceScores(unary, steps, none, none), ahead, largest, total)

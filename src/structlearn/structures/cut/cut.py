@@ -14,10 +14,10 @@ from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import longest_range
 from structlearn.structures.base import SparseVertices, Structure, Weights, one_each
 from structlearn.structures.cut.max_flow import SOURCE, CutWork, cut_work, saturate
-from structlearn.structures.cut.projection import CutNearestWork, bound, project_cut, project_work
+from structlearn.structures.cut.projection import CutNearestWork, dual_bound, project_cut, project_work
 from structlearn.structures.flat.switches import encode_switches
 from structlearn.structures.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
-from structlearn.structures.registry import check_graph, count, pairs, stored
+from structlearn.structures.registry import check_graph, count, pairs, register_structure
 
 
 class Cuts(Structure):
@@ -125,15 +125,15 @@ class Cuts(Structure):
     @staticmethod
     def _cost(graph: Graph, mu: Array, weights: Weights, nodes: Weights, normalized: bool) -> Array:
         on = mu[: graph.n_nodes]
-        scale = np.ones(graph.n_nodes) if nodes is None else _checked(nodes, graph.n_nodes, "node")
+        scale = np.ones(graph.n_nodes) if nodes is None else _check_cost_weights(nodes, graph.n_nodes, "node")
         if weights is not None:
-            scale = scale * _checked(weights, 2, "label")[on.astype(np.int64)]
+            scale = scale * _check_cost_weights(weights, 2, "label")[on.astype(np.int64)]
         if normalized:
             scale = scale / graph.n_nodes
         return np.concatenate([(1.0 - 2.0 * on) * scale, np.zeros(len(graph.edges))])
 
 
-@stored("labels on or off at the nodes of a graph", {"n_nodes": count, "edges": pairs})
+@register_structure("labels on or off at the nodes of a graph", {"n_nodes": count, "edges": pairs})
 class Cut(Cuts):
     """<theta, (y, e)> = sum_i theta_i y_i + sum_ij theta_ij e_ij,    y in {0, 1}^n,  e_ij >= |y_i - y_j|.
 
@@ -176,7 +176,7 @@ class Cut(Cuts):
         return (int(self.n_parts[0]),)
 
 
-def _checked(weights: Weights, size: int, noun: str) -> Array:
+def _check_cost_weights(weights: Weights, size: int, noun: str) -> Array:
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (size,):
         raise ValueError(f"Cost weights must have the shape ({size},), one per {noun}; got {found.shape}.")
@@ -195,7 +195,7 @@ def cut_workspace(structure: GraphRecord, shape: Shape) -> CutWork:
 
 
 @kernel
-def _saturated(
+def _saturate_graph(
     structure: GraphRecord, graph: int, theta: Array, level: float, work: CutWork
 ) -> tuple[int, Array]:
     """The maximum flow of the node scores less `level`; returns the number of nodes and the edges' ends.
@@ -223,7 +223,7 @@ def _saturated(
 def cut_maximize(
     structure: GraphRecord, shape: Shape, theta: Array, shared: Array, work: CutWork, vertex: Array
 ) -> float:
-    n, ends = _saturated(structure, shape[1], theta, 0.0, work)
+    n, ends = _saturate_graph(structure, shape[1], theta, 0.0, work)
     value = 0.0
     for v in range(n):
         on = work.tree[v] == SOURCE
@@ -249,7 +249,7 @@ def cut_project(
     structure: GraphRecord, shape: Shape, theta: Array, shared: Array, work: CutNearestWork, point: Array
 ) -> float:
     # 1. The maximum flow at the scores less 1/2, edge by edge.
-    n, ends = _saturated(structure, shape[1], theta, 0.5, work.flow)
+    n, ends = _saturate_graph(structure, shape[1], theta, 0.5, work.flow)
     arcs = 2 * structure.edges[shape[1]]
     first = structure.nodes[shape[1]] + shape[1]
     for v in range(n):
@@ -269,7 +269,7 @@ def cut_project(
         point[n + e] = min(max(theta[n + e], abs(work.z[ends[e, 0]] - work.z[ends[e, 1]])), 1.0)
     for k in range(point.size):
         value += point[k] * (theta[k] - 0.5 * point[k]) if point[k] != 0.0 else 0.0
-    return max(value, bound(theta[:n], theta[n:], ends, work))
+    return max(value, dual_bound(theta[:n], theta[n:], ends, work))
 
 
 @kernel

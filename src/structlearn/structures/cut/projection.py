@@ -94,7 +94,7 @@ def project_cut(a: Array, b: Array, ends: Array, work: CutNearestWork) -> int:
 
 
 @kernel
-def bound(a: Array, b: Array, ends: Array, work: CutNearestWork) -> float:
+def dual_bound(a: Array, b: Array, ends: Array, work: CutNearestWork) -> float:
     """At least the maximum of <(a, b), (z, e)> - 1/2 ||(z, e)||^2: the dual value of the flows.
 
     sum_i max_{0 <= z <= 1} { r_i z - z^2 / 2 } + sum_ij max_{0 <= e <= 1} { (b + |f|) e - e^2 / 2 }

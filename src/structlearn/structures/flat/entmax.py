@@ -89,7 +89,7 @@ def tsallis_maximize(
     rate = alpha - 1.0
     n = _candidates(theta, top, 1.0 / rate, work)
     shift = _shift_by_heap(work, n) if alpha == 1.5 else _shift_by_newton(work, n, rate)
-    return top + _written(theta, top, shift, rate, vertex)
+    return top + _write_point(theta, top, shift, rate, vertex)
 
 
 @implements(omega, TsallisRecord)
@@ -185,7 +185,7 @@ def _sift(heap: Array, i: int, n: int) -> None:
 
 
 @kernel
-def _written(theta: Array, top: float, shift: float, rate: float, z: Array) -> float:
+def _write_point(theta: Array, top: float, shift: float, rate: float, z: Array) -> float:
     """z at the shift, scaled to sum to exactly one; returns <theta - top, z> - Omega(z).
 
     With y = theta - top - shift, z^alpha - z = rate z y, so Omega(z) = sum_k z_k y_k / (1 + rate).

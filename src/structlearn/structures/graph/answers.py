@@ -8,7 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, workspace
 from structlearn.structures.graph.bounded import ELIMINATION, BoundedGraphs, best_labelling
-from structlearn.structures.graph.descent import closed
+from structlearn.structures.graph.descent import is_closed
 from structlearn.structures.graph.inference import ExactGraphs, best_by_elimination, fill
 
 #: Methods in words, by their numbers.
@@ -26,7 +26,7 @@ class GraphAnswer(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether no labelling is better."""
-        return bool(closed(self.value, self.bound))
+        return bool(is_closed(self.value, self.bound))
 
     @property
     def missing(self) -> float:
@@ -45,7 +45,7 @@ def graph_answer(record: ExactGraphs | BoundedGraphs, g: int, n_nodes: int, thet
     fill(scores, g, theta, shared, work.labels)
     value, bound, method = best_labelling(record, g, False, work)
     states = work.labels.states[:n_nodes].copy()
-    if record.most_branches == 0 and not closed(value, bound):
+    if record.most_branches == 0 and not is_closed(value, bound):
         fill(scores, g, theta, shared, work.labels)
         bound = max(min(bound, best_labelling(record, g, True, work)[1]), value)
     return GraphAnswer(states, float(value), float(bound), METHODS[method])

@@ -11,7 +11,7 @@ from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.cut.max_flow import cut_work
 from structlearn.structures.graph.branching import BranchWork, branch_and_bound, branch_work
-from structlearn.structures.graph.descent import closed, search, sweep_on, tighten
+from structlearn.structures.graph.descent import is_closed, search, sweep_on, tighten
 from structlearn.structures.graph.expansion import expand, fuse
 from structlearn.structures.graph.inference import (
     GraphScores,
@@ -154,7 +154,7 @@ def best_labelling(
         most_sweeps = min(most_sweeps, _FIRST_SWEEPS)
     value, bound = search(arcs, most_sweeps, tight, work)
     method = MESSAGES
-    if not closed(value, bound):
+    if not is_closed(value, bound):
         if closes:
             value, bound = _close(structure, arcs, value, bound, least, work)
             method = BRANCHES
@@ -183,9 +183,9 @@ def _close(
     assign(work.best[:n], work.labels.states[:n])
     few = min(structure.most_visits * n, visits // _SHORT)
     value, bound = branch_and_bound(arcs, value, bound, low, _MANY, few, work)
-    if not closed(value, bound):
+    if not is_closed(value, bound):
         bound = sweep_on(arcs, value, bound, structure.most_sweeps, work)
-        if structure.scores.n_states > 2 and not closed(value, bound):
+        if structure.scores.n_states > 2 and not is_closed(value, bound):
             bound = tighten(arcs, value, bound, work)
         if most > 0:
             value, bound = branch_and_bound(arcs, value, bound, low, most, visits, work)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import inlined, jitable, leaf
+from structlearn.core.kernels import inline, jitable, leaf
 from structlearn.core.vectors import argmax_of, assign
-from structlearn.structures.graph.descent import closed, round_best
+from structlearn.structures.graph.descent import is_closed, round_best
 from structlearn.structures.graph.messages import NodeArcs, gather, send, take_off_maximum
 from structlearn.structures.graph.pair_scores import add_given
 
@@ -117,7 +117,7 @@ def settle_all(arcs: NodeArcs, low: float, work: BoundedWork) -> None:
                 settle(arcs, v, last, work)
 
 
-@inlined
+@inline
 def send_open(arcs: NodeArcs, v: int, forward: bool, work: BoundedWork) -> float:
     """Node v sends to the later nodes that are not settled, or to the earlier ones, after `gather`."""
     open_, messages, table = work.branches, work.messages, work.labels.table
@@ -221,14 +221,14 @@ def branch_and_bound(
         value, here, v, x = descend(arcs, value, here, low, work)
         if looked == 1:
             keep(arcs, work)
-        if v >= 0 and not closed(value, here):
+        if v >= 0 and not is_closed(value, here):
             push(v, x, here, depth, open_)
             depth += 1
             for other in range(node.shape[1]):
                 if other != x:
                     forbid(v, other, low, node, open_)
             continue
-        while depth > 0 and (open_.choice[depth - 1, 3] == 1 or closed(value, open_.bound[depth - 1])):
+        while depth > 0 and (open_.choice[depth - 1, 3] == 1 or is_closed(value, open_.bound[depth - 1])):
             depth -= 1
         if depth == 0:
             allow_again(0, node, open_)
@@ -260,7 +260,7 @@ def descend(
     v = x = -1
     for _ in range(_SWEEPS):
         value = round_best(arcs, value, work)
-        if closed(value, min(bound, now)):
+        if is_closed(value, min(bound, now)):
             break
         before = now
         v, x = thin_out(arcs, value, now, low, work)

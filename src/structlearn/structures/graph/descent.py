@@ -35,7 +35,7 @@ _TEMPERATURES, _SWEEPS_EACH, _COOLING = 12, 10, 0.68
 
 
 @leaf
-def closed(value: float, bound: float) -> bool:
+def is_closed(value: float, bound: float) -> bool:
     """Whether nothing but rounding is missing."""
     return bound - value <= 1e-12 * (abs(bound) + abs(value))
 
@@ -72,7 +72,7 @@ def search(arcs: NodeArcs, most_sweeps: int, tight: bool, work: BoundedWork) -> 
         if t in (next_look, most_sweeps) or (t >= next_rounding and (rests or not tight)):
             next_rounding = t + 1 + t // 4
             value = round_best(arcs, value, work)
-            if closed(value, bound):
+            if is_closed(value, bound):
                 break
         first = bound if t == 1 else first
         if t == next_look:
@@ -137,6 +137,6 @@ def tighten(arcs: NodeArcs, value: float, bound: float, work: BoundedWork) -> fl
         for e in range(arcs.ends.shape[0]):
             assign(messages.message[e], messages.kept[e])
         temperature *= _COOLING
-        if closed(value, bound):
+        if is_closed(value, bound):
             break
     return max(bound, value)

@@ -65,11 +65,11 @@ def elimination_record(
             _append(columns, graph, order, n_states, len(columns["node"]))
             largest, width = max(largest, int(total)), max(width, order.width)
     room = memory or Memory()
-    arrays = {name: _kept(name, columns.pop(name), room) for name in tuple(columns)}
+    arrays = {name: _store_column(name, columns.pop(name), room) for name in tuple(columns)}
     return EliminationRecord(**arrays, most_entries=largest, widest=width)
 
 
-def _kept(name: str, values: array[int], memory: Memory) -> Array:
+def _store_column(name: str, values: array[int], memory: Memory) -> Array:
     """A column in its place; where the pieces of others begin, from their lengths."""
     lengths = name.endswith("first")
     kept = memory.empty(len(values) + lengths, np.int64)

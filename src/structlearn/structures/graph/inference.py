@@ -29,7 +29,7 @@ from structlearn.structures.graph.elimination import (
     read_back,
 )
 from structlearn.structures.graphs import GraphRecord
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, sparsemap_scratch
 
 
@@ -149,14 +149,14 @@ def write(scores: GraphScores, g: int, states: Array, vertex: Array) -> None:
 
 
 @leaf
-def _eliminated(scores: GraphScores, g: int, work: LabelWork, soft: bool) -> float:
+def _eliminate_graph(scores: GraphScores, g: int, work: LabelWork, soft: bool) -> float:
     first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     return eliminate(scores.elimination, first, last, work.node, work.table, work.elimination, soft)
 
 
 @leaf
 def best_by_elimination(scores: GraphScores, g: int, work: LabelWork) -> float:
-    value = _eliminated(scores, g, work, False)
+    value = _eliminate_graph(scores, g, work, False)
     first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     if value > -np.inf:
         read_back(scores.elimination, first, last, work.node, work.table, work.elimination, work.states)
@@ -186,7 +186,7 @@ def exact_max_value(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, vertex: Array
 ) -> float:
     fill(structure.scores, shape[1], theta, shared, work)
-    return _eliminated(structure.scores, shape[1], work, False)
+    return _eliminate_graph(structure.scores, shape[1], work, False)
 
 
 @implements(log_partition, ExactGraphs)
@@ -195,7 +195,7 @@ def exact_log_partition(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, mean: Array
 ) -> float:
     fill(structure.scores, shape[1], theta, shared, work)
-    return _eliminated(structure.scores, shape[1], work, True)
+    return _eliminate_graph(structure.scores, shape[1], work, True)
 
 
 @implements(marginals, ExactGraphs)
@@ -205,7 +205,7 @@ def exact_marginals(
 ) -> float:
     scores, g = structure.scores, shape[1]
     n, m = fill(scores, g, theta, shared, work)
-    value = _eliminated(scores, g, work, True)
+    value = _eliminate_graph(scores, g, work, True)
     mean[:] = 0.0
     if value == -np.inf:
         return value
@@ -241,7 +241,7 @@ def exact_entropy(
 ) -> float:
     scores = structure.scores
     n, _ = sizes(scores, shape[1])
-    return clipped(work.elimination.row[0], n * np.log(scores.n_states))
+    return clip_entropy(work.elimination.row[0], n * np.log(scores.n_states))
 
 
 # ---- projections: the squared norm covers states, as it does in chains -----------------------------

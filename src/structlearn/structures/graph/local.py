@@ -90,7 +90,7 @@ def local_workspace(structure: LocalGraphs, shape: Shape) -> LocalWork:
 
 
 @leaf
-def _closed(value: float, bound: float) -> bool:
+def _is_closed(value: float, bound: float) -> bool:
     return bound - value <= _CLOSED * (abs(bound) + abs(value))
 
 
@@ -222,7 +222,7 @@ def local_maximize(
     if value == -np.inf:
         return value
     write(inner.scores, g, work.bounded.labels.states, vertex)
-    if _closed(value, bound):
+    if _is_closed(value, bound):
         return value
     return _best_point(inner, g, value, bound, theta, shared, work, vertex)
 
@@ -236,7 +236,7 @@ def local_max_value(
     inner, g = structure.bounded, shape[1]
     fill(inner.scores, g, theta, shared, work.bounded.labels)
     value, bound = best_labelling(inner, g, False, work.bounded)[:2]
-    if value == -np.inf or _closed(value, bound):
+    if value == -np.inf or _is_closed(value, bound):
         return bound
     arcs = node_arcs(inner, g)
     temperature = _temperature(arcs, bound - value, inner.scores.n_states)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import inlined, leaf
+from structlearn.core.kernels import inline, leaf
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.graph.pair_scores import add_given, pair_score
 
@@ -53,7 +53,7 @@ class MessageWork(NamedTuple):
     sent: Array
 
 
-@inlined
+@inline
 def gather(arcs: NodeArcs, v: int, node: Array, work: MessageWork) -> float:
     """score[x] <- what node v and all messages to it say of state x, less the maximum, which is returned."""
     score, message = work.score, work.message
@@ -70,7 +70,7 @@ def gather(arcs: NodeArcs, v: int, node: Array, work: MessageWork) -> float:
     return top
 
 
-@inlined
+@inline
 def send(table: Array, e: int, ahead: bool, share: float, work: MessageWork) -> float:
     """message[e, y] <- max_x share score[x] - message[e, x] + table[e, x, y], less its maximum (returned)."""
     score, sent, message = work.score, work.sent, work.message
@@ -94,7 +94,7 @@ def send(table: Array, e: int, ahead: bool, share: float, work: MessageWork) -> 
     return take_off_maximum(message, e)
 
 
-@inlined
+@inline
 def take_off_maximum(message: Array, e: int) -> float:
     top = message[e, 0]
     for y in range(1, message.shape[1]):
@@ -104,7 +104,7 @@ def take_off_maximum(message: Array, e: int) -> float:
     return top
 
 
-@inlined
+@inline
 def send_potts(likes: float, e: int, work: MessageWork) -> float:
     """The same where like states have one score and unlike ones none, in K steps instead of K * K."""
     sent, message = work.sent, work.message
@@ -139,7 +139,7 @@ def fill_powers(table: Array, n_edges: int, temperature: float, power: Array) ->
                 power[e, a, b] = np.exp((table[e, a, b] - top) / temperature)
 
 
-@inlined
+@inline
 def add_powers(power: float, attracts: bool, e: int, work: MessageWork) -> None:
     """message[e, y] <- sum_x sent[x] times the power of like states, or of unlike ones: one of them is 1.
 
@@ -155,7 +155,7 @@ def add_powers(power: float, attracts: bool, e: int, work: MessageWork) -> None:
         message[e, y] = like * sent[y] + unlike * others
 
 
-@inlined
+@inline
 def send_soft(table: Array, e: int, ahead: bool, share: float, temperature: float, work: MessageWork) -> None:
     """`send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
     score, sent, message, power = work.score, work.sent, work.message, work.power
@@ -181,7 +181,7 @@ def send_soft(table: Array, e: int, ahead: bool, share: float, temperature: floa
     take_off_maximum(message, e)
 
 
-@inlined
+@inline
 def send_all(arcs: NodeArcs, v: int, forward: bool, table: Array, work: MessageWork) -> float:
     """Node v sends to the later nodes, or to the earlier ones, after `gather`; returns what is taken off."""
     share = share_of(arcs, v)
@@ -193,7 +193,7 @@ def send_all(arcs: NodeArcs, v: int, forward: bool, table: Array, work: MessageW
     return taken
 
 
-@inlined
+@inline
 def share_of(arcs: NodeArcs, v: int) -> float:
     """Each chain of nodes in their order that leads through v has this share of its score."""
     before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
@@ -249,7 +249,7 @@ def round_messages(
         states[v] = argmax_of(score)
 
 
-@inlined
+@inline
 def given_neighbours(
     arcs: NodeArcs, v: int, last: int, node: Array, table: Array, states: Array, score: Array
 ) -> None:
@@ -285,7 +285,7 @@ def improve(
             break
 
 
-@inlined
+@inline
 def value_of(arcs: NodeArcs, node: Array, table: Array, states: Array) -> float:
     """The score of a labelling."""
     ends, value = arcs.ends, 0.0

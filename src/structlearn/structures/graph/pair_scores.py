@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import inlined, leaf
+from structlearn.core.kernels import inline, leaf
 
 
-@inlined
+@inline
 def pair_score(table: Array, e: int, a: int, b: int) -> float:
     """The score of the states a and b at the first and the second end of edge e."""
     if table.shape[1] == 1:
@@ -17,7 +17,7 @@ def pair_score(table: Array, e: int, a: int, b: int) -> float:
     return table[e, a, b]
 
 
-@inlined
+@inline
 def add_given(table: Array, e: int, ahead: int, other: int, score: Array) -> None:
     """score[x] += that of x at one end of edge e, the first where `ahead`, and `other` at the other end."""
     if table.shape[1] == 1:

@@ -28,7 +28,7 @@ from structlearn.structures.graph.local import LocalGraphs, local_elimination
 from structlearn.structures.graph.partition_bound import log_partition_bound
 from structlearn.structures.graph.tables import pair_table
 from structlearn.structures.graphs import Graph, graph_record, make_graph
-from structlearn.structures.registry import check_graph, count, stored
+from structlearn.structures.registry import check_graph, count, register_structure
 from structlearn.structures.registry import pairs as pairs_form
 from structlearn.structures.rows import label_indices, row_costs
 
@@ -161,7 +161,7 @@ class PairwiseGraphs(Structure):
 
         The shape says which graph it is, where several have as many parts.
         """
-        scores, found_shape = self._checked(theta) if shape is None else (np.asarray(theta), shape)
+        scores, found_shape = self.read_scores(theta) if shape is None else (np.asarray(theta), shape)
         record, g = self.record, found_shape[1]
         record = record.bounded if isinstance(record, LocalGraphs) else record
         found = graph_answer(record, g, int(self.n_nodes[g]), scores)
@@ -174,7 +174,7 @@ class PairwiseGraphs(Structure):
 
         Tree-reweighted: for graphs that are too wide for `marginals`; of forests it is log Z.
         """
-        scores, (_, g) = self._checked(theta)
+        scores, (_, g) = self.read_scores(theta)
         tables = self._scores()
         work = label_work(tables)
         n, m = fill(tables, g, scores, np.empty(0), work)
@@ -338,7 +338,7 @@ def _nothing_found(answer: GraphAnswer) -> ValueError:
     )
 
 
-@stored(
+@register_structure(
     "a state for each node of a graph",
     {
         "n_nodes": count,

@@ -21,7 +21,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 
 #: Scores of the labellings of all labels and of all but the last, by code, and the entropy.
 Tables: TypeAlias = tuple[Array, Array, Array]
@@ -124,7 +124,7 @@ def enumeration_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    return clipped(work[2][0], theta.size * np.log(2.0))
+    return clip_entropy(work[2][0], theta.size * np.log(2.0))
 
 
 @implements(marginals, EnumerationRecord)

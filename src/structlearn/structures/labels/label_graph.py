@@ -17,7 +17,7 @@ from structlearn.structures.labels.enumeration import enumeration_record
 from structlearn.structures.labels.label_tree import chow_liu, is_forest, tree_record
 from structlearn.structures.labels.roof import roof_record
 from structlearn.structures.labels.set_search import SearchedSets
-from structlearn.structures.registry import check_graph, count, pairs, stored
+from structlearn.structures.registry import check_graph, count, pairs, register_structure
 from structlearn.structures.rows import LabelRow
 
 MOST_LABELS_ENUMERATED = 15
@@ -27,7 +27,7 @@ _NO_MARGINALS = (
 )
 
 
-@stored("sets of labels, of which pairs have scores", {"n_labels": count, "edges": pairs})
+@register_structure("sets of labels, of which pairs have scores", {"n_labels": count, "edges": pairs})
 class LabelGraph(LabelRow):
     """<theta, z(y)> = sum_k theta_k y_k + sum_{e = (a, b)} theta_e[y_a, y_b],   y in {0, 1}^K.
 

@@ -19,7 +19,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 
 
 class TreeRecord(NamedTuple):
@@ -176,7 +176,7 @@ def tree_marginals(
 def tree_entropy(
     tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array, log_z: float
 ) -> float:
-    return clipped(work[shape[1], 0], theta.size * np.log(2.0))
+    return clip_entropy(work[shape[1], 0], theta.size * np.log(2.0))
 
 
 @kernel

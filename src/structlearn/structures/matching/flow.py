@@ -94,7 +94,7 @@ def flow(
             value += max(theta[e], 0.0)
         return value
     # 2. Decide where they are too many.
-    rows, columns = _contested(m, n, unmatched, work)
+    rows, columns = _find_contested(m, n, unmatched, work)
     for a in range(rows):
         for b in range(columns):
             work.scores[a * columns + b] = theta[work.contested[a] * n + work.contested[rows + b] - m]
@@ -135,7 +135,7 @@ def _link_positive(
 
 
 @kernel
-def _contested(m: int, n: int, unmatched: bool, work: FlowWork) -> tuple[int, int]:
+def _find_contested(m: int, n: int, unmatched: bool, work: FlowWork) -> tuple[int, int]:
     """Find the nodes that links of positive score join with a node that has too many of them.
 
     Elsewhere these links stay. Where no node may stay alone, all nodes are contested. Returns how many rows

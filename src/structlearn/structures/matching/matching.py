@@ -16,7 +16,7 @@ from structlearn.structures.matching.assignment import AssignmentWork, assign, a
 from structlearn.structures.matching.flow import FlowWork, flow, flow_work
 from structlearn.structures.matching.projection import ProjectionWork, project_matching, projection_work
 from structlearn.structures.matching.sinkhorn import edge_entropy
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import count, register_structure
 
 # A projection starts at the prices of the linear program where scores are above this. A flow is slower.
 _LARGE, _LARGE_FOR_FLOW = 8.0, 1e3
@@ -190,7 +190,7 @@ def _start_prices(scores: Array, sides: _Sides, work: MatchingNearestWork) -> bo
     return True
 
 
-@stored("links between two sides", {"unmatched?": bool, "capacities": [count]})
+@register_structure("links between two sides", {"unmatched?": bool, "capacities": [count]})
 class Matching(Structure):
     """Links between m rows and n columns.
 
@@ -341,8 +341,8 @@ class Matching(Structure):
         if tuple(self.capacities) != (1, 1):
             raise ValueError(f"edge_entropy is for capacities (1, 1), not {self.capacities}; use project.")
         if not is_list_of(theta, 2) and np.ndim(theta) != 3:
-            return edge_entropy(self._checked(theta)[0], unmatched=bool(self.unmatched))
-        tables = [edge_entropy(self._checked(one)[0], unmatched=bool(self.unmatched)) for one in theta]
+            return edge_entropy(self.read_scores(theta)[0], unmatched=bool(self.unmatched))
+        tables = [edge_entropy(self.read_scores(one)[0], unmatched=bool(self.unmatched)) for one in theta]
         return tables if is_list_of(theta, 2) else np.array(tables).reshape(np.shape(theta))
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:

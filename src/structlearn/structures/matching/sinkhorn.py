@@ -105,7 +105,7 @@ def _scale(problem: ScalingProblem, tolerance: float) -> Scaling:
         error = np.abs(now.sums - 1.0).max()
         if error <= tolerance:
             break
-        new = _shortened(problem, now, _newton_step(now, error))
+        new = _search_line(problem, now, _newton_step(now, error))
         if new is None:
             break
         now = new
@@ -130,7 +130,7 @@ def _newton_step(now: Scaling, error: float) -> Array:
     return cho_solve(cho_factor(hessian, lower=True), 1.0 - now.sums)
 
 
-def _shortened(problem: ScalingProblem, now: Scaling, step: Array) -> Scaling | None:
+def _search_line(problem: ScalingProblem, now: Scaling, step: Array) -> Scaling | None:
     """The point after the step, or after less of it: by Armijo's rule, or while G points downhill."""
     promised = float((now.sums - 1.0) @ step)
     t = min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))

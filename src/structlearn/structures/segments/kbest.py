@@ -31,8 +31,8 @@ def k_best_segments(scores: SegmentScores, k: int) -> tuple[list[Array], Array]:
             begun.append(Ranked(start[None], np.zeros((1, n), dtype=np.int64)))
         else:
             through = ended[-1].score[:, :, None] + scores.steps
-            begun.append(_ranked(through.reshape(-1, n), k))
-        ended.append(_ranked(_candidates(scores, begun, t), k))
+            begun.append(_rank_rows(through.reshape(-1, n), k))
+        ended.append(_rank_rows(_candidates(scores, begun, t), k))
     last = ended[-1].score + (scores.end if scores.end.size else 0.0)
     best = np.argsort(-last, axis=None, kind="stable")[:k]
     found = [divmod(int(at), n) for at in best if last.flat[at] > -np.inf]
@@ -41,7 +41,7 @@ def k_best_segments(scores: SegmentScores, k: int) -> tuple[list[Array], Array]:
     return [_trace(scores, begun, ended, *one) for one in found], np.array([last[one] for one in found])
 
 
-def _ranked(table: Array, k: int) -> Ranked:
+def _rank_rows(table: Array, k: int) -> Ranked:
     rows = np.argsort(-table, axis=0, kind="stable")[:k]
     return Ranked(np.take_along_axis(table, rows, axis=0), rows)
 

@@ -15,7 +15,7 @@ from structlearn.core.kernels import jitable, kernel
 from structlearn.core.vectors import max_of, sum_of_exp
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.segments.viterbi import SegmentScores, segment_scores
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def segment_entropy(
 ) -> float:
     """H after `segment_marginals`, by the chain rule: terms that are not negative."""
     n = structure.n_labels + int(structure.gaps)
-    return clipped(work.found[0], shape[0] * np.log(n) + (shape[0] - 1) * np.log(2.0))
+    return clip_entropy(work.found[0], shape[0] * np.log(n) + (shape[0] - 1) * np.log(2.0))
 
 
 @kernel

@@ -29,7 +29,7 @@ from structlearn.structures.base import (
     nothing_allowed,
     one_each,
 )
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import count, register_structure
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.segments.kbest import k_best_segments
 from structlearn.structures.segments.marginals import (
@@ -62,7 +62,7 @@ class SegmentsRecord(NamedTuple):
 _FORMS = {"n_labels": count, "max_length": count, "gaps": bool, "start": bool, "end": bool, "whole": bool}
 
 
-@stored("segments with labels", _FORMS)
+@register_structure("segments with labels", _FORMS)
 class Segments(Structure):
     """Segmentations of sequences of any length: labelled spans of at most `max_length` tokens, and gaps.
 
@@ -259,7 +259,7 @@ class Segments(Structure):
 
     def k_best(self, theta: Array, k: int) -> tuple[list[Array], Array]:
         """The k best outputs and their scores, best first; fewer where fewer are allowed."""
-        theta, shape = self._checked(theta)
+        theta, shape = self.read_scores(theta)
         found, best = k_best_segments(segment_scores(self.record, shape[0], *self.split(theta, shape)), k)
         return [tiles[tiles[:, 2] < self.n_labels] for tiles in found], best
 
@@ -278,7 +278,7 @@ class Segments(Structure):
 
     def probabilities(self, theta: Array) -> Array:
         """p(segment) under p(y) ~ exp <theta, y>, (L, M, K): by first token, length less 1 and label."""
-        theta, shape = self._checked(theta)
+        theta, shape = self.read_scores(theta)
         found = segment_probabilities(self.record, shape[0], *self.split(theta, shape))
         if np.isnan(found).any():
             raise nothing_allowed("The score vector")

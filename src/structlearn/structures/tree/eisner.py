@@ -33,7 +33,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import argmax_of
 from structlearn.structures.chain.logarithms import LOWEST
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 
 RIGHT, LEFT, JOINED = 0, 1, 2
 
@@ -354,4 +354,4 @@ def projective_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    return clipped(work[2][0], shape[1] * np.log(shape[0]))
+    return clip_entropy(work[2][0], shape[1] * np.log(shape[0]))

@@ -37,7 +37,7 @@ def k_best(structure: Tree | LabelledTree, theta: Array, k: int) -> tuple[Array,
     """argmax^(1..k)_y <theta, z(y)>: the k best trees, as choices head * labels + label, and their scores."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}.")
-    theta, shape = structure._checked(theta)
+    theta, shape = structure.read_scores(theta)
     search = _Search(structure, theta, shape)
     first = search.best_of(None, 0, ())
     if first is None:

@@ -26,7 +26,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.base import Structure, Weights, label_count
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import count, register_structure
 from structlearn.structures.tree.eisner import log_sum
 from structlearn.structures.tree.kbest import k_best
 from structlearn.structures.tree.trees import Tree
@@ -39,7 +39,7 @@ class LabelledTreeRecord(NamedTuple):
     n_labels: int
 
 
-@stored("trees with a label on each arc", {"inner": Structure, "n_labels": count})
+@register_structure("trees with a label on each arc", {"inner": Structure, "n_labels": count})
 class LabelledTree(Structure):
     """The trees of `inner`, with one of `n_labels` labels on each arc.
 
@@ -133,7 +133,7 @@ class LabelledTree(Structure):
 
     def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
         """`n` independent labelled trees of p(y) ~ exp <theta, z(y)>, an (n, words, 2) array."""
-        theta, _ = self._checked(theta)
+        theta, _ = self.read_scores(theta)
         rng = np.random.default_rng(random_state)
         heads = self.inner.sample(np.logaddexp.reduce(theta, axis=2), n, rng)
         scores = theta[heads, np.arange(heads.shape[1])]

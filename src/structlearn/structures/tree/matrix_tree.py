@@ -36,7 +36,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.rounding import UNIT
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 
 _LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
@@ -279,4 +279,4 @@ def elimination_entropy(
             if work.score[j, i] > -np.inf and work.slope[j, i] > 0.0:
                 value -= work.score[j, i] * work.slope[j, i]
                 size -= work.score[j, i]
-    return clipped(value - 8.0 * n * n * UNIT * size, n * np.log(n + 1))
+    return clip_entropy(value - 8.0 * n * n * UNIT * size, n * np.log(n + 1))

@@ -7,7 +7,7 @@ import numpy as np
 from structlearn.core.contract import Array, Shape, log_partition, marginals_workspace
 from structlearn.core.sentences import ParameterError
 from structlearn.structures.base import Structure, Weights, nothing_allowed
-from structlearn.structures.registry import stored
+from structlearn.structures.registry import register_structure
 from structlearn.structures.tree import matrix_tree  # noqa: F401  (registers its answers)
 from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 from structlearn.structures.tree.eisner import ProjectiveTreeRecord
@@ -75,7 +75,7 @@ class Tree(Structure):
         """
         if n < 0:
             raise ValueError(f"The number of samples must be at least 0; got {n}.")
-        theta, shape = self._checked(theta)
+        theta, shape = self.read_scores(theta)
         heads = np.empty((n, shape[1]), dtype=np.int64)
         uniform = np.random.default_rng(random_state).random((n, 2 * shape[1]))  # enough for all choices
         work, flat = marginals_workspace(self.record, shape), theta.ravel()
@@ -139,7 +139,7 @@ class Tree(Structure):
         return c / n if normalized else c
 
 
-@stored("trees over words whose arcs do not cross", {"single_root": bool})
+@register_structure("trees over words whose arcs do not cross", {"single_root": bool})
 class ProjectiveTree(Tree):
     """Trees whose arcs do not cross: `maximize` by Eisner's algorithm, `marginals` by inside-outside."""
 
@@ -177,7 +177,7 @@ def crossing_arcs(heads: Array) -> tuple[int, int] | None:
     return (int(crossing[0, 0]) + 1, int(crossing[0, 1]) + 1) if crossing.size else None
 
 
-@stored("all trees over words", {"single_root": bool})
+@register_structure("all trees over words", {"single_root": bool})
 class NonProjectiveTree(Tree):
     """All trees: `maximize` by the Chu-Liu-Edmonds algorithm, `marginals` by the matrix-tree theorem."""
 
