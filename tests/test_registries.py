@@ -42,7 +42,7 @@ from structlearn.solvers import ConstantStep, Subgradient
 from structlearn.solvers.needs import NEEDS
 from structlearn.solvers.registry import HINGE, PENALTIES, SMOOTH, SOLVERS, SolverEntry
 from structlearn.structures import Simplex
-from structlearn.structures.registry import STRUCTURES, StructureEntry, count, register_structure
+from structlearn.structures.registry import STRUCTURES, StructureEntry, count, stored
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -256,7 +256,7 @@ def ballots(tmp_path):
 
 def test_a_structure_in_two_places(ballots):
     model, X, path = ballots
-    register_structure("ballots", {"n_labels": count, "colour": str})(Ballot)
+    stored("ballots", {"n_labels": count, "colour": str})(Ballot)
     try:
         model.save(path)
         again = load(path)

@@ -58,7 +58,7 @@ class DigitData(NamedTuple):
     noise: float
 
 
-def run(
+def run_demo(
     out: str | Path,
     *,
     stream: TextIO | None = None,

@@ -61,7 +61,7 @@ class Magnitude(NamedTuple):
         """At least the error of P(w), whose value was found."""
         roundings = 2 * self.terms + 4 * self.entries + FEW
         sums = (self.n_weights + self.n_examples) * abs(value)
-        return (UNIT * roundings + self.accuracy) * self.size(norm(w)) + UNIT * sums
+        return (UNIT * roundings + self.accuracy) * self.size(_norm_rounded_up(w)) + UNIT * sums
 
     def dual(self, slope: float, penalty: float, steps: float = 0.0) -> float:
         """At least the error of D(z), where ||dD/du|| <= slope, after `steps` that changed w and z."""
@@ -117,6 +117,6 @@ class Magnitude(NamedTuple):
         return cls(reach, cost, mass, *most, sum(n_examples), max(accuracy))
 
 
-def norm(w: Array) -> float:
+def _norm_rounded_up(w: Array) -> float:
     """||w||, rounded up."""
     return float(np.linalg.norm(w)) * (1 + 1e-9)

@@ -39,7 +39,7 @@ class Statement(str):
         return _fill_template(self.template, self.parts, writing)
 
 
-def sentences(first: str, second: str) -> Statement:
+def join_sentences(first: str, second: str) -> Statement:
     """Return two sentences, one behind the other."""
     return Statement("{first} {second}", first=first, second=second)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from unicodedata import bidirectional, combining, east_asian_width
 
 
-def text_columns(text: str) -> int:
+def display_width(text: str) -> int:
     """Columns of a monospaced font that a text takes."""
     return sum(0 if combining(c) else 1 + (east_asian_width(c) in "WF") for c in text)
 
@@ -18,12 +18,12 @@ def align_columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
 
 def aligned_lines(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """The lines of `align_columns`, without white space at their ends."""
-    widths = [max(map(text_columns, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(_pad_cells(row, widths, left)).rstrip() for row in rows]
 
 
 def _pad_cells(row: Sequence[str], widths: Sequence[int], left: int) -> list[str]:
-    gaps = [" " * (width - text_columns(cell)) for cell, width in zip(row, widths)]
+    gaps = [" " * (width - display_width(cell)) for cell, width in zip(row, widths)]
     return [cell + gap if j < left else gap + cell for j, (cell, gap) in enumerate(zip(row, gaps))]
 
 

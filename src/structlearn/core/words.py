@@ -2,8 +2,8 @@
 
 A record (a NamedTuple of numbers, C-contiguous arrays and such records) is written into 64-bit words: a
 number as it is, an array as its address and its shape. `PackedWords(kinds)` is the Numba type of a pointer to
-such words, `load` reads the values back, and `call` calls a C function, to which an array is an address and
-a size.
+such words, `load_words` reads the values back, and `call` calls a C function, to which an array is an address
+and a size.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _kind(key: object) -> types.Type:
 
 
 @intrinsic
-def load(typingctx: object, packed: PackedWords) -> Intrinsic:
+def load_words(typingctx: object, packed: PackedWords) -> Intrinsic:
     """The values behind a pointer to their words."""
     result = types.Tuple(packed.types)
 

@@ -32,7 +32,7 @@ from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
 from structlearn.solvers.bcfw.stochastic import squared_travel
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.states import refusing
+from structlearn.solvers.states import refuse_misfits
 
 F = TypeVar("F", bound=Callable[..., object])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.
@@ -223,7 +223,7 @@ class Worker:
         if kept is None:
             self.state = solver.start(self.objective, self.rng, None)
         else:
-            with refusing():
+            with refuse_misfits():
                 self.rng.bit_generator.state = kept["random"]
                 self.at = kept["at"]
                 self.state = solver.restored(self.objective, kept["state"])

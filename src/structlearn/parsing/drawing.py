@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from structlearn.core.text_width import shorten, text_columns
+from structlearn.core.text_width import display_width, shorten
 from structlearn.parsing.metrics import LabelledTree
 from structlearn.reports.word_rows import LONGEST_WORD, word_centres
 
@@ -114,9 +114,9 @@ def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> 
             n_arcs[word - 1] += 1
             if abs(arc.head - arc.word) == 1 or not arc.head:
                 shown = shorten(arc.label, LONGEST_WORD)
-                labels[word - 1] = max(labels[word - 1], _SMALL * text_columns(shown))
+                labels[word - 1] = max(labels[word - 1], _SMALL * display_width(shown))
     least = [
-        max(_SMALL * text_columns(shorten(tag, LONGEST_WORD)), _APART * n + label)
+        max(_SMALL * display_width(shorten(tag, LONGEST_WORD)), _APART * n + label)
         for tag, n, label in zip(tags, n_arcs, labels)
     ]
     centres, width = word_centres(words, _GAP, least)

@@ -29,7 +29,7 @@ from structlearn.structures import Chain, Cube, Simplex
 from structlearn.structures.base import Structure
 from structlearn.structures.chain.derivative import chain_derivative
 from structlearn.structures.chain.projection import SequenceProjectionScratch
-from structlearn.structures.erased import erase
+from structlearn.structures.erased import erase_structure
 from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, active_set_workspace
 
 #: How far differences look, in units of scores: where answers are smooth, where they are piecewise linear.
@@ -145,7 +145,7 @@ def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
 
     What the record's addresses point to lives as long as the function.
     """
-    record, owner = erase(structure.record, shape, operations_of(active_set_project))
+    record, owner = erase_structure(structure.record, shape, operations_of(active_set_project))
     work = active_set_workspace(record, shape)
 
     def move(scores: Array, way: Array, alive: object = owner) -> Array:

@@ -129,7 +129,7 @@ def _evaluate_group(
 
 
 @kernel
-def evaluate(problem: Squares, work: Array, at: Iterate) -> Values:
+def primal_and_dual(problem: Squares, work: Array, at: Iterate) -> Values:
     """P and D of the problem that has only the blocks in `work`, whose dual maps are computed."""
     columns, y, n, blocks, norms = problem
     start, members, _, size = blocks

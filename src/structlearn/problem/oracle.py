@@ -14,7 +14,7 @@ from structlearn.core.kernels import kernel
 from structlearn.core.threads import Team, blas_threads, in_order
 from structlearn.scoring.base import PARTS_AT_ONCE, Scoring
 from structlearn.structures.base import Structure
-from structlearn.structures.erased import ErasedStructure, erase
+from structlearn.structures.erased import ErasedStructure, erase_structure
 
 if TYPE_CHECKING:
     from structlearn.problem.objective import ExampleBlocks
@@ -114,7 +114,7 @@ class Oracle:
     @cached_property
     def _erased(self) -> Erased[ErasedStructure]:
         # without `self`: a cycle would keep the features of every batch until garbage is collected
-        return Erased(partial(erase, self.record, self.layout.largest))
+        return Erased(partial(erase_structure, self.record, self.layout.largest))
 
     @cached_property
     def layout(self) -> ExampleLayout:

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.erased import Erased
-from structlearn.scoring.erased import ErasedScoring, ScoringRecord, erase
+from structlearn.scoring.erased import ErasedScoring, ScoringRecord, erase_scoring
 from structlearn.scoring.ranges import pullback_range, score_range
 
 #: Parts of the examples that are scored, encoded or pulled back at a time.
@@ -53,11 +53,11 @@ class Scoring(ABC):
 
     @cached_property
     def _erased(self) -> Erased[ErasedScoring]:
-        return Erased(partial(erase, self.record))
+        return Erased(partial(erase_scoring, self.record))
 
     @cached_property
     def _bare_erased(self) -> Erased[ErasedScoring]:
-        return Erased(partial(erase, self._bare_record))
+        return Erased(partial(erase_scoring, self._bare_record))
 
     def scores(self, w: Array, first: int, last: int) -> Array:
         """Local parts of Phi_i w for examples first .. last - 1, end to end."""

@@ -20,7 +20,7 @@ from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.solution import INTERRUPTED, Certificate, DualPoint, History, Row, Solution
 from structlearn.solvers.solver import Candidate, Kind, Progress, Solver, State
-from structlearn.solvers.states import check_saved, check_weights, refusing
+from structlearn.solvers.states import check_saved, check_weight_count, refuse_misfits
 from structlearn.solvers.stopping import Stopping as Stopping
 from structlearn.solvers.stopping import Tolerance
 
@@ -152,7 +152,7 @@ class _Run(Generic[Kind, State]):
 
     def resume(self, record: Mapping[str, Any], rng: np.random.Generator) -> State:
         """Go on from a record that was read from a file; its state."""
-        with refusing():
+        with refuse_misfits():
             check_saved(record, Best, self.objective.n_weights)
             rng.bit_generator.state = record["random"]
             self.best, self.extra = record["best"], record["extra"]
@@ -160,7 +160,7 @@ class _Run(Generic[Kind, State]):
             self.history = History(record["rows"])
             self.history.extra = {name: list(values) for name, values in record["columns"].items()}
             state = self.solver.restored(self.objective, record["state"])
-            check_weights(state, self.objective.n_weights)
+            check_weight_count(state, self.objective.n_weights)
             self.solver.progress(state)
         self.clock = Stopwatch(record["seconds"])
         return state

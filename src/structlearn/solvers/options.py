@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from structlearn import solvers
-from structlearn.core.help_texts import sentences
+from structlearn.core.help_texts import parameter_sentences
 from structlearn.core.registry import one_of
 from structlearn.solvers.extragradient.geometry import Geometry
 from structlearn.solvers.solver import Solver, SolverBase
@@ -68,10 +68,10 @@ def options_of(make: Maker) -> dict[str, str]:
     if isinstance(make, MadeOfWords):
         kinds = [one.kind for one in signature(make.function).parameters.values()]
         others = options_of(make.solver) if Parameter.VAR_KEYWORD in kinds else {}
-        return sentences(make.function) | others
+        return parameter_sentences(make.function) | others
     said: dict[str, str] = {}
     for one in reversed(make.__mro__):
-        said |= sentences(one)
+        said |= parameter_sentences(one)
     declared: Any = make
     offered = (field for field in fields(declared) if field.name not in make.not_options)
     return {

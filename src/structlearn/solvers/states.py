@@ -140,7 +140,7 @@ def _fits(value: object, hint: object) -> bool:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def refuse_misfits() -> Iterator[None]:
     """What does not fit in any other way is a ValueError, too."""
     try:
         yield
@@ -158,7 +158,7 @@ def check_saved(record: Mapping[str, Any], best: type, n_weights: int) -> None:
     fits = fits and int(record["random"]["state"]["inc"]) % 2 == 1  # an even one may repeat a number for ever
     if not fits or not isinstance(record["best"], best):
         raise misfit()
-    check_weights(record["best"], n_weights)
+    check_weight_count(record["best"], n_weights)
 
 
 def _fields(name: str, value: object) -> Iterator[tuple[str, object]]:
@@ -179,7 +179,7 @@ def _is_kept(name: str, value: object) -> bool:
     return True
 
 
-def check_weights(record: object, n_weights: int) -> None:
+def check_weight_count(record: object, n_weights: int) -> None:
     """ValueError if a record has weights of another size."""
     w = getattr(record, "w", None)
     if w is not None and w.shape != (n_weights,):

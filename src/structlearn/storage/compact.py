@@ -27,7 +27,7 @@ _SHARE = 1 / 3
 _BITS = {4: np.uint32, 8: np.uint64}
 
 
-def pack(tensors: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
+def compact_arrays(tensors: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
     """Return the tensors with mostly-zero ones written compactly, and the shapes of these by name."""
     packed: dict[str, np.ndarray] = {}
     shapes: dict[str, list[int]] = {}
@@ -81,7 +81,7 @@ def check_density(name: str, shape: tuple[int, ...], n_stored: int) -> None:
         raise ValueError(f"the array {name!a} has {prod(shape)} entries but {n_stored} values")
 
 
-def fill(name: str, shape: tuple[int, ...], index: np.ndarray, value: np.ndarray) -> np.ndarray:
+def expand_array(name: str, shape: tuple[int, ...], index: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Return the array of these values at these positions; ValueError if it cannot have them."""
     if not (index[1:] > index[:-1]).all():
         raise ValueError(f"the positions of the array {name!a} do not increase")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import structlearn
-from structlearn.storage.compact import check_density, fill, pack, whole_shapes
+from structlearn.storage.compact import check_density, compact_arrays, expand_array, whole_shapes
 from structlearn.storage.schema import check_form
 from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 
@@ -57,7 +57,7 @@ def damage_error(path: str | Path, why: object) -> ValueError:
 
 
 @contextmanager
-def refusing(path: str | Path) -> Iterator[None]:
+def refuse_damaged(path: str | Path) -> Iterator[None]:
     """Let what is found wrong inside become the refusal of this file, unless it is that already."""
     try:
         yield
@@ -71,7 +71,7 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
         raise ValueError(
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
-    packed, shapes = pack({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+    packed, shapes = compact_arrays({name: np.ascontiguousarray(array) for name, array in tensors.items()})
     about = {"format": FORMAT, "version": _least_version(header), "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
 
@@ -110,7 +110,7 @@ class ModelFile:
         if self.header.get("format") != FORMAT:
             raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
         self._check_version(self.header.get("version"))
-        with refusing(self.path):
+        with refuse_damaged(self.path):
             self._sparse = self.header.get("sparse", {})
             self._all_shapes = whole_shapes(self._file.entries, self._sparse)
             self._set_part("", 0)
@@ -127,7 +127,7 @@ class ModelFile:
 
     def nested_model(self, name: str) -> ModelFile:
         """Return the model of a name inside this one."""
-        with refusing(self.path):
+        with refuse_damaged(self.path):
             if self._depth >= _DEEPEST:
                 raise ValueError(f"models lie more than {_DEEPEST} deep in it")
             inner = copy(self)
@@ -167,14 +167,14 @@ class ModelFile:
         `sized` says that its shape is known to be right. Else a mostly-zero array may not be much larger than
         what the file holds of it.
         """
-        with refusing(self.path):
+        with refuse_damaged(self.path):
             shape, whole = self.shapes[name], self._prefix + name
             if whole not in self._sparse:
                 return self._finite(name, whole)
             if not sized:
                 check_density(name, shape, prod(self._entry(name).shape))
             value = self._finite(name, f"{whole}:value")
-            return fill(name, shape, self._file.load(f"{whole}:index"), value)
+            return expand_array(name, shape, self._file.load(f"{whole}:index"), value)
 
     def n_nonzero(self, name: str) -> int:
         """How many entries of an array are not zero."""
@@ -206,7 +206,7 @@ def text_array(lines: Iterable[str]) -> np.ndarray:
     return np.frombuffer("".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8)
 
 
-def lines_of(text: np.ndarray) -> list[str]:
+def text_lines(text: np.ndarray) -> list[str]:
     """Return the inverse of `text_array`."""
     if text.dtype != np.uint8:
         raise ValueError("its text arrays are not UTF-8 bytes")

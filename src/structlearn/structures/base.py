@@ -20,7 +20,7 @@ from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
 from structlearn.core.sentences import Statement
 from structlearn.core.uncompiled import raise_uncompiled
-from structlearn.structures.erased import ErasedStructure, Record, erase
+from structlearn.structures.erased import ErasedStructure, Record, erase_structure
 from structlearn.structures.regularized import Entropic, Quadratic
 
 #: Weights of labels or positions in a cost; None is one each.
@@ -302,7 +302,7 @@ class Structure(ABC):
 
     @staticmethod
     def _erased(record: Record, largest: Shape) -> tuple[ErasedStructure, object]:
-        return erase(record, largest, operations_of(maximize_rows))
+        return erase_structure(record, largest, operations_of(maximize_rows))
 
     def _ask(self, erased: tuple[ErasedStructure, object], shape: Shape, theta: Array) -> tuple[Array, Array]:
         """Equal shapes: one compiled call for all rows. `erased` is a record and what lives as long."""

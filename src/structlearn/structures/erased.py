@@ -12,7 +12,7 @@ from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
 from structlearn.core.uncompiled import UNCOMPILED
-from structlearn.core.words import PackedWords, Words, call, load, vector
+from structlearn.core.words import PackedWords, Words, call, load_words, vector
 from structlearn.structures.regularized import Quadratic, no_omega, no_workspace
 from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace
 
@@ -56,7 +56,9 @@ def erases(record: type) -> Callable[[Rule], Rule]:
     return register
 
 
-def erase(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
+def erase_structure(
+    record: Record, largest: Shape, operations: frozenset[str]
+) -> tuple[ErasedStructure, object]:
     """A structure's record behind addresses, and what must live as long.
 
     largest : a shape that scratch memory for every example fits
@@ -66,7 +68,7 @@ def erase(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[E
 
 def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
     """For a record around another: the inner one is erased first, so that the outer one compiles once."""
-    inner, owner = erase(record.inner, largest, operations | {"maximize"})
+    inner, owner = erase_structure(record.inner, largest, operations | {"maximize"})
     found, owners = erase_whole(record._replace(inner=inner), largest, operations)
     return found, (owner, owners)
 
@@ -76,7 +78,7 @@ def _erase_quadratic(
     record: Quadratic, largest: Shape, operations: frozenset[str]
 ) -> tuple[ErasedStructure, object]:
     """Its maximum is the projection."""
-    inner, owner = erase(record.inner, largest, frozenset({"project"}))
+    inner, owner = erase_structure(record.inner, largest, frozenset({"project"}))
     words, found = inner.project_words, inner.project
     return ErasedStructure(words, found, found, NO_OMEGA, words, found, 1.0, inner.n_shared), owner
 
@@ -111,7 +113,7 @@ def _for_projections(record: Record, largest: Shape) -> tuple[Words, object]:
     """
     if implementation(of.project, record) is not active_set_project:
         return Words(record, of.project_workspace(record, largest)), None
-    inner, owner = erase(record, largest, frozenset({"maximize"}))
+    inner, owner = erase_structure(record, largest, frozenset({"maximize"}))
     return Words(SparseMAP(inner), active_set_workspace(inner, largest)), owner
 
 
@@ -130,7 +132,7 @@ def maximize(
     vertex: types.CPointer,
     n: int,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.maximize(structure, (rows, columns), local, others, work, vector(vertex, n))
 
@@ -147,7 +149,7 @@ def max_value(
     vertex: types.CPointer,
     n: int,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.max_value(structure, (rows, columns), local, others, work, vector(vertex, n))
 
@@ -165,7 +167,7 @@ def omega(
     n: int,
     value: float,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.omega(structure, (rows, columns), local, others, work, vector(z, n), value)
 
@@ -182,7 +184,7 @@ def project(
     point: types.CPointer,
     n: int,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.project(structure, (rows, columns), local, others, work, vector(point, n))
 

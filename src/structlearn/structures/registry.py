@@ -43,7 +43,7 @@ class StructureEntry:
 STRUCTURES: Registry[StructureEntry] = Registry("structure")
 
 
-def register_structure(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]:
+def stored(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]:
     """Register a class of structures, which files may hold from then on."""
 
     def register(kind: Kind) -> Kind:
@@ -53,7 +53,7 @@ def register_structure(what: str, arguments: Mapping[str, object]) -> Callable[[
     return register
 
 
-def entry_of(structure: object) -> StructureEntry | None:
+def structure_entry(structure: object) -> StructureEntry | None:
     """The entry of a structure, which is known by its class: a user's own of the same name has none."""
     entry = STRUCTURES.get(type(structure).__name__)
     return entry if entry is not None and entry.kind is type(structure) else None
@@ -67,7 +67,7 @@ def count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
-def pairs(value: object) -> bool:
+def integer_pairs(value: object) -> bool:
     """an array of pairs of integers"""
     if not isinstance(value, np.ndarray) or not value.size:
         return isinstance(value, np.ndarray)

@@ -21,9 +21,9 @@ from structlearn.estimators.files.values import build
 from structlearn.storage.model_file import (
     ModelFile,
     damage_error,
-    lines_of,
-    refusing,
+    refuse_damaged,
     text_array,
+    text_lines,
     write_model,
 )
 from structlearn.storage.schema import check_form, read_json
@@ -71,7 +71,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     header = file.header
     if header["estimator"] != "Aligner":
         raise ValueError(f"{path} holds a {header['estimator'][:40]}, not an Aligner.")
-    with refusing(file.path):
+    with refuse_damaged(file.path):
         aligner = _made(kind, header)
         weights, history = file.load("weights"), file.load("history")
         statistics = file.load_all("statistics.")
@@ -220,7 +220,7 @@ def _read_side(arrays: dict[str, np.ndarray], side: str) -> WordVectors:
     text, matrix = arrays.get(f"{side}.words"), arrays.get(f"{side}.matrix")
     if text is None or matrix is None or text.dtype != np.uint8 or matrix.dtype != np.float32:
         raise ValueError(f"it lacks the vectors of the {side}")
-    words = lines_of(text)
+    words = text_lines(text)
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise ValueError(f"there are {len(words)} words but vectors of shape {matrix.shape} of the {side}")
     return WordVectors(words, matrix)

@@ -19,8 +19,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 
 from structlearn.core.kernel_cache.compilation import begins
 from structlearn.core.kernel_cache.files import CheckedFiles, is_trusted
-from structlearn.core.kernel_cache.folders import forget_old_folders, make_folder
-from structlearn.core.kernel_cache.loading import prepare
+from structlearn.core.kernel_cache.folders import forget_old_folders, make_private_folder
+from structlearn.core.kernel_cache.loading import prepare_context
 from structlearn.core.kernel_cache.shipped import shipped_kernels
 from structlearn.core.kernel_cache.source_hash import PACKAGE, source_hash
 
@@ -64,7 +64,7 @@ class _PackageLocator(_CacheLocator):
 
     def ensure_cache_path(self) -> None:
         """Make the folder, where it is missing."""
-        make_folder(self._folder)
+        make_private_folder(self._folder)
 
     @classmethod
     def from_function(cls, py_func: Callable[..., object], py_file: str) -> _PackageLocator:
@@ -103,14 +103,14 @@ class PackageCache(FunctionCache):
         kernels = shipped_kernels()
         if kernels is None or kernels.obstacle:
             return None
-        prepare(target_context)
+        prepare_context(target_context)
         kind, _, code = self._index_key(sig, target_context.codegen())
         files = self._files(kernels.folder / self._folder.name, kernels.read)
         data = files.load((kind, kernels.target, code))
         return None if data is None else self._impl.rebuild(target_context, data)
 
     def _load_kept(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
-        prepare(target_context)
+        prepare_context(target_context)
         return self._load_overload(sig, target_context)
 
     def _obstacle(self) -> str:

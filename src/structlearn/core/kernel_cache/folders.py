@@ -21,7 +21,7 @@ _SAID = (
 )
 
 
-def make_folder(folder: Path) -> None:
+def make_private_folder(folder: Path) -> None:
     """Make a folder, and those above it, which nobody else may write to whatever the umask says; mark it."""
     for missing in reversed([one for one in (folder, *folder.parents) if not os.path.lexists(one)]):
         missing.mkdir(0o777 & ~FOR_OTHERS, exist_ok=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numba.core.cpu import CPUContext
 
 
-def prepare(target_context: CPUContext) -> None:
+def prepare_context(target_context: CPUContext) -> None:
     """Make a context ready to load functions; what compiles one makes it ready for that, too."""
     if is_lean():
         rtsys.initialize(target_context)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Statement, sentences
+from structlearn.core.sentences import Statement, join_sentences
 from structlearn.core.wording import list_names
 from structlearn.estimators.scikit import Rows
 from structlearn.solvers.solution import Certificate
@@ -62,7 +62,7 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
 def advised(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool) -> Certificate:
     """A certificate of a run that has not converged, with the cause in its status, where one is seen."""
     advice = scaling_advice(X, estimator, constant=constant)
-    return replace(certificate, status=sentences(certificate.status, advice)) if advice else certificate
+    return replace(certificate, status=join_sentences(certificate.status, advice)) if advice else certificate
 
 
 def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
-from structlearn.core.sentences import sentences
+from structlearn.core.sentences import join_sentences
 from structlearn.estimators.advice.columns import advised
 from structlearn.estimators.choices import (
     Auto,
@@ -195,7 +195,7 @@ class EstimatorTraining(Generic[S]):
     def _told(self, certificate: Certificate) -> Certificate:
         """With the reason in its status, where the loss is not the usual one."""
         why = self.estimator.chosen_loss().why
-        return replace(certificate, status=sentences(certificate.status, why)) if why else certificate
+        return replace(certificate, status=join_sentences(certificate.status, why)) if why else certificate
 
     def _advised(self, certificate: Certificate, objective: Any) -> Certificate:
         """With the cause in its status, where training has not converged and columns are unscaled."""

@@ -100,7 +100,7 @@ def _code(scoring: Arcs, i: int, position: int, column: int) -> np.uint64:
 
 
 @leaf
-def prepare(scoring: Arcs, i: int, work: ArcWork) -> int:
+def _fill_sentence_tables(scoring: Arcs, i: int, work: ArcWork) -> int:
     """Fill the tables of sentence i unless they are; its number of words."""
     n = scoring.first[i + 1] - scoring.first[i]
     if work.owner[0] == i:
@@ -220,7 +220,7 @@ def _arc_places(scoring: Arcs, work: ArcWork, h: int, m: int, out: Array) -> int
 @implements(score, Arcs)
 @leaf
 def arcs_score(scoring: Arcs, i: int, w: Array, work: ArcWork, theta: Array) -> None:
-    n = prepare(scoring, i, work)
+    n = _fill_sentence_tables(scoring, i, work)
     for h in range(n + 1):
         for m in range(1, n + 1):
             theta[h * n + m - 1] = _arc_score(scoring, work, h, m, w) if h != m else 0.0
@@ -229,7 +229,7 @@ def arcs_score(scoring: Arcs, i: int, w: Array, work: ArcWork, theta: Array) -> 
 @implements(score_subset, Arcs)
 @leaf
 def arcs_score_subset(scoring: Arcs, i: int, w: Array, wanted: Array, work: ArcWork, theta: Array) -> None:
-    n = prepare(scoring, i, work)
+    n = _fill_sentence_tables(scoring, i, work)
     for h in range(n + 1):
         for m in range(1, n + 1):
             part = h * n + m - 1
@@ -240,7 +240,7 @@ def arcs_score_subset(scoring: Arcs, i: int, w: Array, wanted: Array, work: ArcW
 @implements(add_pullback, Arcs)
 @leaf
 def arcs_add_pullback(scoring: Arcs, i: int, delta: Array, scale: float, w: Array, work: ArcWork) -> None:
-    n, places = prepare(scoring, i, work), work.places
+    n, places = _fill_sentence_tables(scoring, i, work), work.places
     for h in range(n + 1):
         for m in range(1, n + 1):
             change = scale * delta[h * n + m - 1]
@@ -289,7 +289,7 @@ def arc_norms(scoring: Arcs, first: int, last: int, norms: Array) -> None:
     places = work.places
     at = 0
     for i in range(first, last):
-        n = prepare(scoring, i, work)
+        n = _fill_sentence_tables(scoring, i, work)
         for h in range(n + 1):
             for m in range(1, n + 1):
                 size = _arc_places(scoring, work, h, m, places) if h != m else 0
@@ -309,7 +309,7 @@ def count_features(scoring: Arcs, heads: Array, sizes: Array) -> None:
     work = arcs_workspace(scoring)
     places = work.places
     for i in range(scoring.first.size - 1):
-        n = prepare(scoring, i, work)
+        n = _fill_sentence_tables(scoring, i, work)
         for m in range(1, n + 1):
             word = scoring.first[i] + m - 1
             sizes[word] = _arc_places(scoring, work, heads[word], m, places)
@@ -320,7 +320,7 @@ def list_features(scoring: Arcs, heads: Array, starts: Array, features: Array) -
     """features[starts[m]:starts[m + 1]] <- those of the arc from heads[m] to word m."""
     work = arcs_workspace(scoring)
     for i in range(scoring.first.size - 1):
-        n = prepare(scoring, i, work)
+        n = _fill_sentence_tables(scoring, i, work)
         for m in range(1, n + 1):
             word = scoring.first[i] + m - 1
             _arc_places(scoring, work, heads[word], m, features[starts[word] : starts[word + 1]])

@@ -42,7 +42,7 @@ class Templates(NamedTuple):
     between: int
 
 
-def columns_of(templates: Sequence[str]) -> list[str]:
+def columns_of_templates(templates: Sequence[str]) -> list[str]:
     """Names of the columns that templates read, in the order of their first use."""
     return list(dict.fromkeys(column for line in templates for *_, column in map(_parse_atom, line.split())))
 

@@ -24,7 +24,7 @@ from structlearn.scoring.rows.storage import (
     entry,
     extent,
     row_product,
-    score_row,
+    row_scores,
 )
 
 #: Up to this length, and as many features, ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
@@ -87,7 +87,7 @@ def rows_score(scoring: LabelledRows, i: int, w: Array, work: tuple[Array, Array
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
     for t in range(length):
-        score_row(scoring.rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
+        row_scores(scoring.rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
     if scoring.intercept:
         constant = w[d * n : (d + 1) * n]
         for t in range(length):
@@ -106,11 +106,11 @@ def rows_score_subset(
     a = scoring.first[i]
     for t in range(scoring.first[i + 1] - a):
         if not _few(wanted, t * n, n):
-            score_row(rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
+            row_scores(rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
             continue
         for k in range(n):
             if wanted[t * n + k]:
-                score_row(rows, a + t, w, k, n, theta[t * n + k : t * n + k + 1])
+                row_scores(rows, a + t, w, k, n, theta[t * n + k : t * n + k + 1])
     if scoring.intercept:
         for k in range(theta.size):
             if wanted[k]:

@@ -68,7 +68,7 @@ def row_product(rows: DenseRows | SparseRows, row: int, other: int) -> Any:
 
 
 @operation
-def score_row(
+def row_scores(
     rows: DenseRows | SparseRows, row: int, w: Array, first: int, stride: int, theta: Array
 ) -> None:
     """theta[k] <- sum_j x_j w[first + j stride + k], for the row x."""
@@ -99,7 +99,7 @@ def _sparse_entry(rows: SparseRows, at: int, k: int) -> tuple[int, float]:
     return rows.indices[at + k], rows.data[at + k]
 
 
-@implements(score_row, DenseRows)
+@implements(row_scores, DenseRows)
 @leaf
 def _dense_scores(rows: DenseRows, row: int, w: Array, first: int, stride: int, theta: Array) -> None:
     if stride > 1:
@@ -111,7 +111,7 @@ def _dense_scores(rows: DenseRows, row: int, w: Array, first: int, stride: int, 
     theta[0] = total
 
 
-@implements(score_row, SparseRows)
+@implements(row_scores, SparseRows)
 @leaf
 def _sparse_scores(rows: SparseRows, row: int, w: Array, first: int, stride: int, theta: Array) -> None:
     a, b = rows.indptr[row], rows.indptr[row + 1]

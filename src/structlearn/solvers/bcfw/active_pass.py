@@ -37,7 +37,7 @@ from structlearn.solvers.bcfw.atoms import (
     connect,
     entries_of,
     find,
-    forget,
+    forget_unused_atoms,
     make_place,
     mark,
     most_room,
@@ -153,7 +153,7 @@ def visit_blocks(
         atoms = atoms_of(store, i)
         # 1. In a pass with the oracle: room for one more atom.
         if not cached:
-            forget(store, i, atoms, now - rules.forget_after)
+            forget_unused_atoms(store, i, atoms, now - rules.forget_after)
             if store.count[i] == atoms.weight.size and store.count[i] > 1:
                 make_place(scoring, i, store, atoms, cost, s, wanted, tools, out)
         count = store.count[i]

@@ -116,7 +116,7 @@ class ActiveSet:
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
         """w(z) and the cost of z (see `Objective.weights_of`)."""
-        return objective.weights_from(lambda *chunk: spread(self.store, objective.blocks, *chunk))
+        return objective.weights_from(lambda *chunk: _write_mixtures(self.store, objective.blocks, *chunk))
 
     def shrink(self, objective: Objective, fraction: float) -> None:
         """z <- mu + fraction (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
@@ -231,7 +231,9 @@ def fill_points(store: Store, start: Array, first: int, last: int, out: Array) -
 
 
 @kernel
-def spread(store: Store, blocks: ExampleBlocks, first: int, last: int, local: Array, shared: Array) -> None:
+def _write_mixtures(
+    store: Store, blocks: ExampleBlocks, first: int, last: int, local: Array, shared: Array
+) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
     local[:] = 0.0
     for i in range(first, last):

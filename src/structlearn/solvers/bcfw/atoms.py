@@ -168,7 +168,7 @@ def connect(
 
 
 @kernel
-def remove(store: Store, i: int, atoms: Atoms, gone: int) -> None:
+def remove_atom(store: Store, i: int, atoms: Atoms, gone: int) -> None:
     """Forget an atom of block i: the later ones move up."""
     n = store.count[i] - 1
     length = atoms.edge[gone + 1] - atoms.edge[gone]
@@ -184,11 +184,11 @@ def remove(store: Store, i: int, atoms: Atoms, gone: int) -> None:
 
 
 @kernel
-def forget(store: Store, i: int, atoms: Atoms, since: int) -> None:
+def forget_unused_atoms(store: Store, i: int, atoms: Atoms, since: int) -> None:
     """Forget the atoms without weight that no pass after `since` has used."""
     for a in range(store.count[i] - 1, -1, -1):
         if atoms.weight[a] == 0.0 and atoms.last[a] < since:
-            remove(store, i, atoms, a)
+            remove_atom(store, i, atoms, a)
 
 
 @kernel
@@ -229,15 +229,15 @@ def make_place(
     count = store.count[i]
     unused = oldest_unused(atoms, count)
     if unused >= 0:
-        remove(store, i, atoms, unused)
+        remove_atom(store, i, atoms, unused)
         return
     one, two = lightest(atoms, count)
     weight, now = atoms.weight[one] + atoms.weight[two], max(atoms.last[one], atoms.last[two])
     point[:] = 0.0
     for a in (one, two):
         add_to(atoms, a, atoms.weight[a] / weight, point)
-    remove(store, i, atoms, one)
-    remove(store, i, atoms, two)
+    remove_atom(store, i, atoms, one)
+    remove_atom(store, i, atoms, two)
     merged = append(store, i, atoms, point, weight, now)
     mark(atoms, merged + 1, wanted)
     connect(scoring, i, atoms, merged, merged + 1, cost, point, wanted, work, out)

@@ -154,7 +154,7 @@ class Snapshot(NamedTuple):
         mixed = self.h + fraction * (h[self.order] - self.h)
         h[self.order] = mixed
         if strong_convexity(objective.oracle.record):
-            square(self, objective.point_start, objective.blocks.curved, z, h)
+            _set_half_squares(self, objective.point_start, objective.blocks.curved, z, h)
         return float(objective.weight[self.order] @ (h[self.order] - mixed))
 
 
@@ -176,7 +176,7 @@ def go_back(snapshot: Snapshot, begin: Array, fraction: float, z: Array) -> None
 
 
 @kernel
-def square(snapshot: Snapshot, begin: Array, curved: Array, z: Array, h: Array) -> None:
+def _set_half_squares(snapshot: Snapshot, begin: Array, curved: Array, z: Array, h: Array) -> None:
     """h_i <- -1/2 ||z_i||^2, without the parts that enter linearly."""
     for q in range(snapshot.order.size):
         i = snapshot.order[q]

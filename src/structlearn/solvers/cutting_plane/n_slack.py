@@ -94,19 +94,23 @@ class NSlack(SolverBase[NSlackState]):
         if warm is not None and isinstance(warm.state, NSlackState):
             return warm.state._replace(oracle_calls=0)
         nothing = objective.active[:0]
-        state = NSlackState(np.zeros(objective.n_weights), Bound(0.0), gather(objective, []), nothing, 0)
+        state = NSlackState(
+            np.zeros(objective.n_weights), Bound(0.0), _make_constraints(objective, []), nothing, 0
+        )
         if warm is None:
             return state
         if warm.z is not None:
             parts = np.split(warm.z, objective.point_start[1:-1])
-            known = gather(objective, [(int(i), parts[i]) for i in objective.active])
+            known = _make_constraints(objective, [(int(i), parts[i]) for i in objective.active])
             state = self._mix(objective, state._replace(constraints=known))
         return state._replace(w=warm.w.copy())
 
     def _refuse_large(self, objective: Objective) -> None:
         """From the rows of a few examples: all rows, and the factor of the master problem."""
         n, few = objective.n_active, objective.active[:8]
-        dual_maps = gather(objective, objective.each_prediction(np.zeros(objective.n_weights), few)).dual_maps
+        dual_maps = _make_constraints(
+            objective, objective.each_prediction(np.zeros(objective.n_weights), few)
+        ).dual_maps
         rows = CONSTRAINTS_AN_EXAMPLE * n * BYTES_AN_ENTRY * dual_maps.nnz / few.size
         needed = rows + 8.0 * min(n, objective.n_weights) ** 2
         if needed > self.max_bytes:
@@ -121,7 +125,7 @@ class NSlack(SolverBase[NSlackState]):
     def step(self, objective: Objective, state: NSlackState, rng: np.random.Generator) -> NSlackState:
         order = state.order if state.order.size else rng.permutation(objective.active)
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
-        asked = gather(objective, objective.each_prediction(state.w, now))
+        asked = _make_constraints(objective, objective.each_prediction(state.w, now))
         state = state._replace(order=later, oracle_calls=state.oracle_calls + now.size)
         violated = self._find_violated(state, asked)
         if not violated.size:  # weights of another run may violate nothing and be too long
@@ -153,7 +157,7 @@ class NSlack(SolverBase[NSlackState]):
         return state._replace(order=state.order[:0]), z
 
 
-def gather(objective: Objective, answers: Iterable[tuple[int, Array]]) -> Constraints:
+def _make_constraints(objective: Objective, answers: Iterable[tuple[int, Array]]) -> Constraints:
     """Constraints from pairs of an example and a point of its polytope."""
     dual_maps, moves, cost, owner = [], [], [], []
     for i, parts in answers:

@@ -187,11 +187,11 @@ class Saddle:
         scoring, (first, last) = self.objective.scoring, chunk
         theta = scoring.scores(a, first, last)
         if b:
-            add_scaled(b, self.objective.cost[scoring.start[first] : scoring.start[last]], theta)
+            _add_scaled(b, self.objective.cost[scoring.start[first] : scoring.start[last]], theta)
         if not self.apart:
             return theta
         whole = np.empty(self.layout.start[last] - self.layout.start[first])
-        join(scoring.start, first, last, theta, scoring.shared(a), whole)
+        _join_parts(scoring.start, first, last, theta, scoring.shared(a), whole)
         return whole
 
     def _add_start(self, first: int, last: int, theta: Array) -> None:
@@ -223,7 +223,7 @@ class Saddle:
 
 
 @kernel
-def add_scaled(scale: float, x: Array, y: Array) -> None:
+def _add_scaled(scale: float, x: Array, y: Array) -> None:
     """y <- y + scale x, with no array for the product."""
     for j in range(y.size):
         y[j] += scale * x[j]
@@ -251,7 +251,7 @@ def add_gold(
 
 
 @kernel
-def join(start: Array, first: int, last: int, local: Array, shared: Array, whole: Array) -> None:
+def _join_parts(start: Array, first: int, last: int, local: Array, shared: Array, whole: Array) -> None:
     """whole <- each example's local parts, then the shared parts."""
     at = 0
     for i in range(first, last):
@@ -264,7 +264,7 @@ def join(start: Array, first: int, last: int, local: Array, shared: Array, whole
 
 @kernel
 def part(start: Array, first: int, last: int, whole: Array, local: Array, shared: Array) -> None:
-    """The adjoint of `join`: local parts end to end, shared parts summed."""
+    """The adjoint of `_join_parts`: local parts end to end, shared parts summed."""
     at = 0
     for i in range(first, last):
         a, b = start[i] - start[first], start[i + 1] - start[first]

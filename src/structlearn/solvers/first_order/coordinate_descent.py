@@ -11,7 +11,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.rounding import Bound
 from structlearn.problem.columns import DenseColumns, SparseColumns, along, retreat
-from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, evaluate
+from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, primal_and_dual
 from structlearn.solvers.registry import PENALTIES
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
@@ -76,7 +76,7 @@ def _descend(problem: Squares, work: Array, at: Iterate, aim: float, max_sweeps:
                 retreat(columns, j, change, r)
                 fall += (bound[g] + norms.l2) * change * change / 2
         if fall <= PROMISE * aim or sweep % SWEEPS_BETWEEN_GAPS == 0:
-            values = evaluate(problem, work, at)
+            values = primal_and_dual(problem, work, at)
             if values.primal - values.dual <= aim:
                 return sweep
     return max_sweeps
@@ -153,7 +153,7 @@ class CoordinateDescent(SolverBase[CoordinateState]):
 def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_size: int) -> CoordinateState:
     """The values of the whole problem at a fresh residual, and the blocks that they leave."""
     problem, at = objective.problem, at._replace(r=objective.residual(at.w))
-    values = evaluate(problem, alive, at)
+    values = primal_and_dual(problem, alive, at)
     # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
     radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_fraction, 0.0))
     alive = _screen_blocks(problem, alive, at, values.fraction, radius)

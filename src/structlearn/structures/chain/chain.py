@@ -42,7 +42,7 @@ from structlearn.structures.chain.projection import (
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import best_path, best_score
-from structlearn.structures.registry import count, register_structure
+from structlearn.structures.registry import count, stored
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.sparsemap import active_set_workspace
 
@@ -63,9 +63,7 @@ class PathScratch(NamedTuple):
     masked: Array
 
 
-@register_structure(
-    "label sequences", {"n_labels": count, "start": bool, "end": bool, "forbidden?": forbidden_pairs}
-)
+@stored("label sequences", {"n_labels": count, "start": bool, "end": bool, "forbidden?": forbidden_pairs})
 class Chain(LabelSequences):
     """Label sequences of any length over `n_labels` labels.
 

@@ -32,7 +32,7 @@ from structlearn.structures.chain.projection import (
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import SequenceScores, best_path, best_score
-from structlearn.structures.registry import count, register_structure
+from structlearn.structures.registry import count, stored
 from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.sparsemap import sparsemap_scratch
 
@@ -51,7 +51,7 @@ class ConditionedPathScratch(NamedTuple):
     masked: Array
 
 
-@register_structure(
+@stored(
     "label sequences whose transitions are scored where they happen",
     {"n_labels": count, "forbidden?": forbidden_pairs},
 )

@@ -12,7 +12,7 @@ from structlearn.structures.base import nothing_allowed
 from structlearn.structures.chain.viterbi import SequenceScores, best_prefixes
 
 
-def k_best(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:
+def k_best_sequences(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:
     """argmax^(1..k)_y sum_t unary[t, y_t] + steps[t, y_(t-1), y_t]: the best label sequences, their scores.
 
     Parameters

@@ -19,7 +19,7 @@ from structlearn.core.kernels import jitable, kernel
 from structlearn.core.vectors import max_of
 from structlearn.structures.chain.face import move_along_face
 from structlearn.structures.chain.flow import Flow, best_flow
-from structlearn.structures.chain.network import ResistorNetwork, before
+from structlearn.structures.chain.network import ResistorNetwork, n_nodes_before
 from structlearn.structures.chain.viterbi import SequenceScores, best_prefixes
 from structlearn.structures.sparsemap import (
     TOLERANCE,
@@ -230,7 +230,7 @@ def _copy_scores(flow: Flow, scores: SequenceScores) -> None:
                 flow.unary[t, k] += scores.start[label[t, k]]
             if t == length - 1 and scores.end.size > 0:
                 flow.unary[t, k] += scores.end[label[t, k]]
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 flow.step[t, j, k] = scores.steps[s, label[t - 1, j], label[t, k]] if t > 0 else 0.0
 
@@ -250,7 +250,7 @@ def _write(flow: Flow, n_tables: int, n_labels: int, point: Array) -> tuple[floa
         s = min(t, n_tables - 1)
         for k in range(count[t]):
             mu[t, k] = 0.0
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             share = _share(flow, t, j)
             for k in range(count[t]):
                 if x[t, j, k] > NO_FLOW and share > 0.0:
@@ -277,7 +277,7 @@ def _write_moves(flow: Flow, n_tables: int, n_labels: int, moved: Array) -> None
         s = min(t, n_tables - 1)
         for k in range(count[t]):
             moved[t * n_labels + label[t, k]] = flow.mu[t, k]
-        for j in range(before(count, t) if t > 0 else 0):
+        for j in range(n_nodes_before(count, t) if t > 0 else 0):
             for k in range(count[t]):
                 part = n_local + (s * n_labels + label[t - 1, j]) * n_labels + label[t, k]
                 moved[part] += flow.x[t, j, k]

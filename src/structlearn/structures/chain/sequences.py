@@ -10,7 +10,7 @@ import numpy as np
 from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import SparseVertices, Structure, Weights, label_count, nothing_allowed
 from structlearn.structures.chain.forbidden import Pairs, as_pairs, broken, mask_of
-from structlearn.structures.chain.kbest import k_best
+from structlearn.structures.chain.kbest import k_best_sequences
 from structlearn.structures.chain.logarithms import log_forward
 from structlearn.structures.chain.sampling import sample_backward
 from structlearn.structures.chain.spans import SpanLabels, span_probabilities
@@ -134,7 +134,7 @@ class LabelSequences(Structure):
 
         k' < k where fewer are allowed. `theta` is one part vector of scores, as in `maximize`.
         """
-        return k_best(*self.label_and_step_scores(*self.read_scores(theta)), k)
+        return k_best_sequences(*self.label_and_step_scores(*self.read_scores(theta)), k)
 
     def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
         """`n` independent label sequences of p(y) ~ exp <theta, z(y)>, an (n, L) array of integers.

@@ -22,7 +22,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, leaf
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.switches import encode_switches, switch_costs
-from structlearn.structures.registry import count, register_structure
+from structlearn.structures.registry import count, stored
 from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow
 
@@ -33,7 +33,7 @@ class CubeRecord(NamedTuple):
     n_labels: int
 
 
-@register_structure("labels that are on or off, independently", {"n_labels": count})
+@stored("labels that are on or off, independently", {"n_labels": count})
 class Cube(LabelRow):
     """M = [0, 1]^K: each of `n_labels` labels is on or off, independently.
 

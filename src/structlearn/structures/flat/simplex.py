@@ -23,7 +23,7 @@ from structlearn.core.kernels import implements, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.sparsemax import sparsemax
-from structlearn.structures.registry import count, register_structure
+from structlearn.structures.registry import count, stored
 from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow, label_indices, row_costs
 
@@ -34,7 +34,7 @@ class SimplexRecord(NamedTuple):
     n_labels: int
 
 
-@register_structure("exactly one of several labels", {"n_labels": count})
+@stored("exactly one of several labels", {"n_labels": count})
 class Simplex(LabelRow):
     """M = {z >= 0, sum z = 1}: exactly one of `n_labels` labels (multiclass).
 

@@ -11,14 +11,14 @@ from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.cut.max_flow import cut_work
 from structlearn.structures.graph.branching import BranchWork, branch_and_bound, branch_work
-from structlearn.structures.graph.descent import is_closed, search, sweep_on, tighten
+from structlearn.structures.graph.descent import find_labelling, is_closed, sweep_on, tighten
 from structlearn.structures.graph.expansion import expand, fuse
 from structlearn.structures.graph.inference import (
     GraphScores,
     LabelWork,
     best_by_elimination,
     edge_ends,
-    fill,
+    fill_tables,
     label_work,
     write,
 )
@@ -152,7 +152,7 @@ def best_labelling(
     closes, most_sweeps = tight or structure.most_branches > 0, structure.most_sweeps
     if closes and structure.most_visits > 0:
         most_sweeps = min(most_sweeps, _FIRST_SWEEPS)
-    value, bound = search(arcs, most_sweeps, tight, work)
+    value, bound = find_labelling(arcs, most_sweeps, tight, work)
     method = MESSAGES
     if not is_closed(value, bound):
         if closes:
@@ -204,7 +204,7 @@ def bounded_answer(
     tight: bool,
 ) -> float:
     """A tight upper bound of the maximum; else a labelling, and its value."""
-    fill(structure.scores, shape[1], theta, shared, work.labels)
+    fill_tables(structure.scores, shape[1], theta, shared, work.labels)
     value, bound, _ = best_labelling(structure, shape[1], tight, work)
     if tight:
         return bound

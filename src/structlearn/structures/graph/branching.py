@@ -2,9 +2,9 @@
 
 A subproblem forbids some states of some nodes, by scores as low as those of `lift_forbidden`. Its bound comes
 from sweeps that go on from the messages that there are. At the moment at which a sweep visits node v, no
-labelling of state x there is better than the bound plus score[x] <= 0 (see `gather`): states that cannot
-lead to a better labelling any more are forbidden as well. Depth first: the likeliest state of a node, then
-the others of it.
+labelling of state x there is better than the bound plus score[x] <= 0 (see `gather_scores`): states that
+cannot lead to a better labelling any more are forbidden as well. Depth first: the likeliest state of a node,
+then the others of it.
 
 A node with one state left is *settled*: what it says to its neighbours does not change any more, and sweeps
 pass it by. Most nodes are soon, so that a subproblem takes as long as what is open in it.
@@ -20,7 +20,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import inline, jitable, leaf
 from structlearn.core.vectors import argmax_of, assign
 from structlearn.structures.graph.descent import is_closed, round_best
-from structlearn.structures.graph.messages import NodeArcs, gather, send, take_off_maximum
+from structlearn.structures.graph.messages import NodeArcs, gather_scores, send, take_off_maximum
 from structlearn.structures.graph.pair_scores import add_given
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def branch_work(n_nodes: int, n_states: int) -> BranchWork:
 
 
 @leaf
-def note(v: int, x: int, score: float, open_: BranchWork) -> None:
+def _add_to_trail(v: int, x: int, score: float, open_: BranchWork) -> None:
     """The next entry of the trail."""
     j = open_.length[0]
     open_.trail[j, 0], open_.trail[j, 1], open_.score[j] = v, x, score
@@ -65,7 +65,7 @@ def note(v: int, x: int, score: float, open_: BranchWork) -> None:
 def forbid(v: int, x: int, low: float, node: Array, open_: BranchWork) -> None:
     """State x of node v has no part in the subproblem."""
     if node[v, x] > low:
-        note(v, x, node[v, x], open_)
+        _add_to_trail(v, x, node[v, x], open_)
         node[v, x] = low
 
 
@@ -76,7 +76,7 @@ def settle(arcs: NodeArcs, v: int, x: int, work: BoundedWork) -> None:
     Those that are settled have sent theirs: with it, what was taken off it is the score of the edge.
     """
     table, message, open_ = work.labels.table, work.messages.message, work.branches
-    note(v, _SETTLED, open_.settled[0], open_)
+    _add_to_trail(v, _SETTLED, open_.settled[0], open_)
     open_.state[v] = x
     total = work.labels.node[v, x]
     for p in range(arcs.first[v], arcs.first[v + 1]):
@@ -119,7 +119,7 @@ def settle_all(arcs: NodeArcs, low: float, work: BoundedWork) -> None:
 
 @inline
 def send_open(arcs: NodeArcs, v: int, forward: bool, work: BoundedWork) -> float:
-    """Node v sends to the later nodes that are not settled, or to the earlier ones, after `gather`."""
+    """Node v sends to the later nodes that are not settled, or to the earlier ones, after `gather_scores`."""
     open_, messages, table = work.branches, work.messages, work.labels.table
     first, middle, last = arcs.first[v], arcs.middle[v], arcs.first[v + 1]
     before = after = 0
@@ -143,7 +143,7 @@ def sweep_open(arcs: NodeArcs, forward: bool, work: BoundedWork) -> float:
     for t in range(n):
         v = t if forward else n - 1 - t
         if open_.state[v] < 0:
-            bound += gather(arcs, v, work.labels.node, work.messages)
+            bound += gather_scores(arcs, v, work.labels.node, work.messages)
             bound += send_open(arcs, v, forward, work)
             open_.length[1] += 1
     return bound
@@ -160,7 +160,7 @@ def thin_out(arcs: NodeArcs, value: float, bound: float, low: float, work: Bound
     for v in range(arcs.middle.size):
         if open_.state[v] >= 0:
             continue
-        gather(arcs, v, node, work.messages)
+        gather_scores(arcs, v, node, work.messages)
         first = argmax_of(score)
         second, n_left = -np.inf, 0
         for x in range(score.size):
@@ -179,7 +179,7 @@ def thin_out(arcs: NodeArcs, value: float, bound: float, low: float, work: Bound
 
 
 @leaf
-def push(v: int, x: int, bound: float, depth: int, open_: BranchWork) -> None:
+def _open_subproblem(v: int, x: int, bound: float, depth: int, open_: BranchWork) -> None:
     """A subproblem is open: node v has state x, or another."""
     choice = open_.choice
     choice[depth, 0], choice[depth, 1], choice[depth, 2], choice[depth, 3] = v, x, open_.length[0], 0
@@ -222,7 +222,7 @@ def branch_and_bound(
         if looked == 1:
             keep(arcs, work)
         if v >= 0 and not is_closed(value, here):
-            push(v, x, here, depth, open_)
+            _open_subproblem(v, x, here, depth, open_)
             depth += 1
             for other in range(node.shape[1]):
                 if other != x:

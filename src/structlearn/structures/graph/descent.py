@@ -55,7 +55,7 @@ def _best_constant(arcs: NodeArcs, work: BoundedWork) -> float:
 
 
 @leaf
-def search(arcs: NodeArcs, most_sweeps: int, tight: bool, work: BoundedWork) -> tuple[float, float]:
+def find_labelling(arcs: NodeArcs, most_sweeps: int, tight: bool, work: BoundedWork) -> tuple[float, float]:
     """states <- the best labelling met; returns its value, and a bound on that of any, or a `tight` one."""
     labels, messages = work.labels, work.messages
     node, table = labels.node, labels.table

@@ -213,7 +213,7 @@ def read_back(
 
 
 @leaf
-def probabilities(
+def write_marginals(
     plan: EliminationRecord,
     first: int,
     last: int,
@@ -246,13 +246,13 @@ def probabilities(
             p = work.probability[plan.message[t] + a]
             if p > 0.0:
                 fill_row(plan, t, node, table, work)
-                found += p * spread(plan, t, p, work, nodes, pairs)
+                found += p * _spread_probability(plan, t, p, work, nodes, pairs)
             next_digits(work.digit, n_digits, n_states)
     return found
 
 
 @leaf
-def spread(
+def _spread_probability(
     plan: EliminationRecord, t: int, p: float, work: SeparatorTables, nodes: Array, pairs: Array
 ) -> float:
     """Deal out the probability p of the separator's states to those of the node; the entropy of these."""

@@ -25,8 +25,8 @@ from structlearn.structures.graph.elimination import (
     EliminationRecord,
     SeparatorTables,
     eliminate,
-    probabilities,
     read_back,
+    write_marginals,
 )
 from structlearn.structures.graphs import GraphRecord
 from structlearn.structures.regularized import clip_entropy
@@ -85,7 +85,7 @@ def exact_workspace(structure: ExactGraphs, shape: Shape) -> LabelWork:
 
 
 @leaf
-def sizes(scores: GraphScores, g: int) -> tuple[int, int]:
+def graph_sizes(scores: GraphScores, g: int) -> tuple[int, int]:
     """Numbers of nodes and of edges of a graph."""
     nodes, edges = scores.graph.nodes, scores.graph.edges
     return nodes[g + 1] - nodes[g], edges[g + 1] - edges[g]
@@ -113,10 +113,10 @@ def _forbid(scores: GraphScores, g: int, n: int, node: Array) -> None:
 
 
 @leaf
-def fill(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWork) -> tuple[int, int]:
+def fill_tables(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWork) -> tuple[int, int]:
     """The scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); returns n and m."""
     k = scores.n_states
-    n, m = sizes(scores, g)
+    n, m = graph_sizes(scores, g)
     for v in range(n):
         for x in range(k):
             work.node[v, x] = _part(theta, shared, v * k + x)
@@ -137,7 +137,7 @@ def fill(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWo
 def write(scores: GraphScores, g: int, states: Array, vertex: Array) -> None:
     """The part vector of a labelling."""
     k = scores.n_states
-    n, m = sizes(scores, g)
+    n, m = graph_sizes(scores, g)
     ends = edge_ends(scores, g)
     vertex[:] = 0.0
     for v in range(n):
@@ -171,7 +171,7 @@ def best_by_elimination(scores: GraphScores, g: int, work: LabelWork) -> float:
 def exact_maximize(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, vertex: Array
 ) -> float:
-    fill(structure.scores, shape[1], theta, shared, work)
+    fill_tables(structure.scores, shape[1], theta, shared, work)
     value = best_by_elimination(structure.scores, shape[1], work)
     if value == -np.inf:
         vertex[:] = 0.0
@@ -185,7 +185,7 @@ def exact_maximize(
 def exact_max_value(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, vertex: Array
 ) -> float:
-    fill(structure.scores, shape[1], theta, shared, work)
+    fill_tables(structure.scores, shape[1], theta, shared, work)
     return _eliminate_graph(structure.scores, shape[1], work, False)
 
 
@@ -194,7 +194,7 @@ def exact_max_value(
 def exact_log_partition(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, mean: Array
 ) -> float:
-    fill(structure.scores, shape[1], theta, shared, work)
+    fill_tables(structure.scores, shape[1], theta, shared, work)
     return _eliminate_graph(structure.scores, shape[1], work, True)
 
 
@@ -204,7 +204,7 @@ def exact_marginals(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, mean: Array
 ) -> float:
     scores, g = structure.scores, shape[1]
-    n, m = fill(scores, g, theta, shared, work)
+    n, m = fill_tables(scores, g, theta, shared, work)
     value = _eliminate_graph(scores, g, work, True)
     mean[:] = 0.0
     if value == -np.inf:
@@ -212,7 +212,7 @@ def exact_marginals(
     k = scores.n_states
     nodes, pairs = np.empty((n, k)), np.empty((m, k, k))
     first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
-    found = probabilities(
+    found = write_marginals(
         scores.elimination, first, last, work.node, work.table, work.elimination, nodes, pairs
     )
     for v in range(n):
@@ -240,7 +240,7 @@ def exact_entropy(
     log_z: float,
 ) -> float:
     scores = structure.scores
-    n, _ = sizes(scores, shape[1])
+    n, _ = graph_sizes(scores, shape[1])
     return clip_entropy(work.elimination.row[0], n * np.log(scores.n_states))
 
 
@@ -259,5 +259,5 @@ def graph_project_workspace(structure: ExactGraphs, shape: Shape) -> SparseMAPSc
 def graph_project(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
 ) -> float:
-    n_curved = sizes(structure.scores, shape[1])[0] * structure.scores.n_states
+    n_curved = graph_sizes(structure.scores, shape[1])[0] * structure.scores.n_states
     return active_set_project(structure, shape, theta[:n_curved], theta[n_curved:], work, point)

@@ -29,12 +29,12 @@ from structlearn.structures.graph.bounded import (
     node_arcs,
 )
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
-from structlearn.structures.graph.inference import GraphScores, edge_ends, fill, sizes, write
+from structlearn.structures.graph.inference import GraphScores, edge_ends, fill_tables, graph_sizes, write
 from structlearn.structures.graph.messages import NodeArcs, sweep
 from structlearn.structures.graph.smooth import SmoothWork, smooth_sweep, smooth_work
 from structlearn.structures.graph.transport import TransportWork, couple, transport_work
 from structlearn.structures.graphs import Graph
-from structlearn.structures.labels.label_tree import is_forest
+from structlearn.structures.labels.label_tree import edges_form_forest
 
 #: The first temperature, where 1 is that at which the smooth dual may be off by what is missing; how it falls
 #: from round to round, their number, and the sweeps in each.
@@ -68,7 +68,7 @@ def local_elimination(
     graphs: Sequence[Graph], n_states: int, memory: Memory | None = None
 ) -> EliminationRecord:
     """Orders by which the forests are eliminated, and they alone."""
-    forests = np.array([is_forest(*graph) for graph in graphs])
+    forests = np.array([edges_form_forest(*graph) for graph in graphs])
     largest = max(graph.n_nodes for graph in graphs) * n_states
     record = elimination_record(graphs, n_states, largest, memory=memory)
     return record._replace(exact=record.exact * forests)
@@ -133,7 +133,7 @@ def _distributions(scores: GraphScores, g: int, temperature: float, work: LocalW
     """Those of the nodes, from their beliefs in the states that they may have, without what is small."""
     belief, nodes = work.smooth.belief, work.nodes
     k, first = nodes.shape[1], scores.graph.nodes[g]
-    for v in range(sizes(scores, g)[0]):
+    for v in range(graph_sizes(scores, g)[0]):
         top = -np.inf
         for x in range(k):
             top = max(top, belief[v, x] if _may_have(scores, first + v, x) else -np.inf)
@@ -155,7 +155,7 @@ def _distributions(scores: GraphScores, g: int, temperature: float, work: LocalW
 def _write_point(scores: GraphScores, g: int, work: LocalWork, point: Array) -> None:
     """The part vector of the nodes' distributions, coupled along each edge."""
     nodes, table, pair, k = work.nodes, work.bounded.labels.table, work.pair, scores.n_states
-    n, m = sizes(scores, g)
+    n, m = graph_sizes(scores, g)
     ends = edge_ends(scores, g)
     point[:] = 0.0
     for v in range(n):
@@ -216,7 +216,7 @@ def local_maximize(
     structure: LocalGraphs, shape: Shape, theta: Array, shared: Array, work: LocalWork, vertex: Array
 ) -> float:
     inner, g = structure.bounded, shape[1]
-    fill(inner.scores, g, theta, shared, work.bounded.labels)
+    fill_tables(inner.scores, g, theta, shared, work.bounded.labels)
     value, bound = best_labelling(inner, g, False, work.bounded)[:2]
     vertex[:] = 0.0
     if value == -np.inf:
@@ -234,7 +234,7 @@ def local_max_value(
 ) -> float:
     """An upper bound of the maximum."""
     inner, g = structure.bounded, shape[1]
-    fill(inner.scores, g, theta, shared, work.bounded.labels)
+    fill_tables(inner.scores, g, theta, shared, work.bounded.labels)
     value, bound = best_labelling(inner, g, False, work.bounded)[:2]
     if value == -np.inf or _is_closed(value, bound):
         return bound

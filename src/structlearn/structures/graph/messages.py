@@ -54,7 +54,7 @@ class MessageWork(NamedTuple):
 
 
 @inline
-def gather(arcs: NodeArcs, v: int, node: Array, work: MessageWork) -> float:
+def gather_scores(arcs: NodeArcs, v: int, node: Array, work: MessageWork) -> float:
     """score[x] <- what node v and all messages to it say of state x, less the maximum, which is returned."""
     score, message = work.score, work.message
     n_states = score.size
@@ -183,7 +183,7 @@ def send_soft(table: Array, e: int, ahead: bool, share: float, temperature: floa
 
 @inline
 def send_all(arcs: NodeArcs, v: int, forward: bool, table: Array, work: MessageWork) -> float:
-    """Node v sends to the later nodes, or to the earlier ones, after `gather`; returns what is taken off."""
+    """Send from node v to the later (or earlier) nodes, after `gather_scores`; return what is taken off."""
     share = share_of(arcs, v)
     taken = 0.0
     a, b = (arcs.middle[v], arcs.first[v + 1]) if forward else (arcs.first[v], arcs.middle[v])
@@ -207,7 +207,7 @@ def sweep(arcs: NodeArcs, forward: bool, node: Array, table: Array, work: Messag
     bound = 0.0
     for t in range(n):
         v = t if forward else n - 1 - t
-        bound += gather(arcs, v, node, work)
+        bound += gather_scores(arcs, v, node, work)
         bound += send_all(arcs, v, forward, table, work)
     return bound
 
@@ -220,7 +220,7 @@ def sweep_soft(
     n = arcs.middle.size
     for t in range(n):
         v = t if forward else n - 1 - t
-        gather(arcs, v, node, work)
+        gather_scores(arcs, v, node, work)
         a, b = (arcs.middle[v], arcs.first[v + 1]) if forward else (arcs.first[v], arcs.middle[v])
         for p in range(a, b):
             e = arcs.edge[p]

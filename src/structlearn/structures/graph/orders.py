@@ -9,7 +9,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.structures.graphs import Graph
-from structlearn.structures.labels.label_tree import is_forest
+from structlearn.structures.labels.label_tree import edges_form_forest
 
 #: No order is looked for in graphs with cycles and more nodes: sets of nodes would take more than 32 MB.
 MOST_NODES = 1 << 14
@@ -30,7 +30,7 @@ class EliminationOrder(NamedTuple):
 
 def elimination_order(graph: Graph, widest: int) -> EliminationOrder | None:
     """The node whose elimination adds the fewest edges comes next (min-fill); None above a width."""
-    if widest >= 1 and is_forest(graph.n_nodes, graph.edges):
+    if widest >= 1 and edges_form_forest(graph.n_nodes, graph.edges):
         return _leaves_first(graph)
     if graph.n_nodes > MOST_NODES:
         return None
@@ -76,8 +76,8 @@ def min_fill(edges: Array, widest: int, near: Array, nodes: Array) -> bool:
     """
     n = nodes.size
     for e in range(edges.shape[0]):
-        add(near[edges[e, 0]], edges[e, 1])
-        add(near[edges[e, 1]], edges[e, 0])
+        _add_bit(near[edges[e, 0]], edges[e, 1])
+        _add_bit(near[edges[e, 1]], edges[e, 0])
     fill, degree = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     left = np.ones(n, dtype=np.bool_)
     for v in range(n):
@@ -93,7 +93,7 @@ def min_fill(edges: Array, widest: int, near: Array, nodes: Array) -> bool:
         if degree[best] > widest:
             return False
         nodes[t], left[best] = best, False
-        join(best, near, changed)
+        _join_neighbours(best, near, changed)
         for k in range(changed.size):
             while changed[k] != 0:
                 u = k * _WORD + lowest(changed[k])
@@ -103,21 +103,21 @@ def min_fill(edges: Array, widest: int, near: Array, nodes: Array) -> bool:
 
 
 @kernel
-def join(v: int, near: Array, changed: Array) -> None:
+def _join_neighbours(v: int, near: Array, changed: Array) -> None:
     """The neighbours of v become neighbours of each other, and lose v; `changed`: whose fill may have."""
     for j in range(near.shape[1]):
         word = near[v, j]
         while word != 0:
             u = j * _WORD + lowest(word)
             word &= word - np.uint64(1)
-            add(changed, u)
-            add(near[u], u)  # so that u is not new to itself
+            _add_bit(changed, u)
+            _add_bit(near[u], u)  # so that u is not new to itself
             new = False
             for k in range(near.shape[1]):
                 new |= near[v, k] & ~near[u, k] != 0
                 near[u, k] |= near[v, k]
-            remove(near[u], u)
-            remove(near[u], v)
+            _remove_bit(near[u], u)
+            _remove_bit(near[u], v)
             if new:
                 for k in range(near.shape[1]):
                     changed[k] |= near[u, k]
@@ -139,12 +139,12 @@ def missing_pairs(v: int | np.int64, near: Array) -> tuple[int, np.int64]:
 
 
 @kernel
-def add(bits: Array, v: int | np.int64) -> None:
+def _add_bit(bits: Array, v: int | np.int64) -> None:
     bits[v // _WORD] |= np.uint64(1) << np.uint64(v % _WORD)
 
 
 @kernel
-def remove(bits: Array, v: int | np.int64) -> None:
+def _remove_bit(bits: Array, v: int | np.int64) -> None:
     bits[v // _WORD] &= ~(np.uint64(1) << np.uint64(v % _WORD))
 
 

@@ -23,13 +23,13 @@ from structlearn.structures.graph import projection, shared_bounds  # noqa: F401
 from structlearn.structures.graph.answers import GraphAnswer, graph_answer
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
-from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fill, label_work
+from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fill_tables, label_work
 from structlearn.structures.graph.local import LocalGraphs, local_elimination
 from structlearn.structures.graph.partition_bound import log_partition_bound
 from structlearn.structures.graph.tables import pair_table
 from structlearn.structures.graphs import Graph, graph_record, make_graph
-from structlearn.structures.registry import check_graph, count, register_structure
-from structlearn.structures.registry import pairs as pairs_form
+from structlearn.structures.registry import check_graph, count, stored
+from structlearn.structures.registry import integer_pairs as pairs_form
 from structlearn.structures.rows import label_indices, row_costs
 
 #: Messages of variable elimination have at most so many entries in all: 32 MB.
@@ -177,7 +177,7 @@ class PairwiseGraphs(Structure):
         scores, (_, g) = self.read_scores(theta)
         tables = self._scores()
         work = label_work(tables)
-        n, m = fill(tables, g, scores, np.empty(0), work)
+        n, m = fill_tables(tables, g, scores, np.empty(0), work)
         return log_partition_bound(self.graphs[g], work.node[:n], work.table[:m])
 
     @property
@@ -338,7 +338,7 @@ def _nothing_found(answer: GraphAnswer) -> ValueError:
     )
 
 
-@register_structure(
+@stored(
     "a state for each node of a graph",
     {
         "n_nodes": count,

@@ -14,10 +14,10 @@ from structlearn.structures.base import Weights
 from structlearn.structures.erased import Record
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.labels.enumeration import enumeration_record
-from structlearn.structures.labels.label_tree import chow_liu, is_forest, tree_record
+from structlearn.structures.labels.label_tree import chow_liu, edges_form_forest, tree_record
 from structlearn.structures.labels.roof import roof_record
 from structlearn.structures.labels.set_search import SearchedSets
-from structlearn.structures.registry import check_graph, count, pairs, register_structure
+from structlearn.structures.registry import check_graph, count, integer_pairs, stored
 from structlearn.structures.rows import LabelRow
 
 MOST_LABELS_ENUMERATED = 15
@@ -27,7 +27,7 @@ _NO_MARGINALS = (
 )
 
 
-@register_structure("sets of labels, of which pairs have scores", {"n_labels": count, "edges": pairs})
+@stored("sets of labels, of which pairs have scores", {"n_labels": count, "edges": integer_pairs})
 class LabelGraph(LabelRow):
     """<theta, z(y)> = sum_k theta_k y_k + sum_{e = (a, b)} theta_e[y_a, y_b],   y in {0, 1}^K.
 
@@ -59,7 +59,7 @@ class LabelGraph(LabelRow):
         super().__init__(n_labels)
         self.edges = _checked_edges(self.n_labels, edges)
         self.n_shared = 4 * len(self.edges)
-        self.forest = is_forest(self.n_labels, self.edges)
+        self.forest = edges_form_forest(self.n_labels, self.edges)
         self.exact = self.forest or self.n_labels <= MOST_LABELS_ENUMERATED
         if not self.exact:
             self.no_marginals = _NO_MARGINALS

@@ -220,7 +220,7 @@ def spanning_forest(n_labels: int, pairs: Array) -> Array:
     return joins
 
 
-def is_forest(n_labels: int, edges: Array) -> bool:
+def edges_form_forest(n_labels: int, edges: Array) -> bool:
     return len(edges) < n_labels and bool(spanning_forest(n_labels, edges).all())
 
 

@@ -25,7 +25,7 @@ _BIDS = 3  # bids a row, on average; a contest of tiny rises is cheaper to settl
 
 
 class AssignmentWork(NamedTuple):
-    """Scratch memory of `assign`; after it, `column` is the answer and `prices` are its proof."""
+    """Scratch memory of `solve_assignment`; after it, `column` is the answer and `prices` are its proof."""
 
     column: Array  # of each row; -1: alone
     waiting: Array  # rows that have lost their bids
@@ -55,7 +55,7 @@ def assignment_work(rows: int, columns: int) -> AssignmentWork:
 
 
 @kernel
-def assign(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> float:
+def solve_assignment(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> float:
     """Solve the problem above for the m * n scores `theta`, m <= n; returns the maximum.
 
     -inf is returned, and `work.column` means nothing, where some row finds no column of finite score.

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import SparseVertices, Structure, Weights, is_list_of, one_each
-from structlearn.structures.matching.assignment import AssignmentWork, assign, assignment_work
+from structlearn.structures.matching.assignment import AssignmentWork, assignment_work, solve_assignment
 from structlearn.structures.matching.flow import FlowWork, flow, flow_work
 from structlearn.structures.matching.projection import ProjectionWork, project_matching, projection_work
 from structlearn.structures.matching.sinkhorn import edge_entropy
-from structlearn.structures.registry import count, register_structure
+from structlearn.structures.registry import count, stored
 
 # A projection starts at the prices of the linear program where scores are above this. A flow is slower.
 _LARGE, _LARGE_FOR_FLOW = 8.0, 1e3
@@ -87,7 +87,7 @@ def _link(scores: Array, sides: _Sides, work: MatchingWork) -> float:
     """Find the best links; returns their score."""
     m, n, a, b, unmatched = sides.m, sides.n, sides.row_capacity, sides.column_capacity, sides.unmatched
     if a == 1 and b == 1:
-        return assign(scores, m, n, 0.0 if unmatched else -np.inf, work.assignment)
+        return solve_assignment(scores, m, n, 0.0 if unmatched else -np.inf, work.assignment)
     return flow(scores, m, n, a, b, unmatched, work.flow)
 
 
@@ -190,7 +190,7 @@ def _start_prices(scores: Array, sides: _Sides, work: MatchingNearestWork) -> bo
     return True
 
 
-@register_structure("links between two sides", {"unmatched?": bool, "capacities": [count]})
+@stored("links between two sides", {"unmatched?": bool, "capacities": [count]})
 class Matching(Structure):
     """Links between m rows and n columns.
 

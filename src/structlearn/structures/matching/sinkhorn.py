@@ -32,7 +32,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.threads import blas_threads
 from structlearn.structures.base import nothing_allowed
-from structlearn.structures.matching.assignment import assign, assignment_work
+from structlearn.structures.matching.assignment import assignment_work, solve_assignment
 
 _TOLERANCE = 1e-10  # of the column sums
 _ROUGHLY = 1e-2  # the same, on the way to large scores
@@ -79,7 +79,7 @@ def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
     if theta.shape[0] > theta.shape[1]:
         return edge_entropy(np.ascontiguousarray(theta.T), unmatched=unmatched).T
     m, n = theta.shape
-    if not unmatched and assign(theta.ravel(), m, n, -np.inf, assignment_work(m, n)) == -np.inf:
+    if not unmatched and solve_assignment(theta.ravel(), m, n, -np.inf, assignment_work(m, n)) == -np.inf:
         raise nothing_allowed("The score table")
     largest = np.abs(theta, where=np.isfinite(theta), out=np.zeros_like(theta)).max()
     halvings = max(0, int(np.ceil(np.log2(max(largest, 1.0) / _SMALL))))

@@ -75,7 +75,7 @@ def segment_marginals(
     structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: ForwardScratch, mean: Array
 ) -> float:
     scores = segment_scores(structure, shape[0], theta, shared)
-    value = log_forward(scores, work)
+    value = _log_forward(scores, work)
     mean[:] = 0.0
     if value > -np.inf:
         _backward(scores, work, mean)
@@ -86,7 +86,7 @@ def segment_marginals(
 def segment_log_partition(
     structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: ForwardScratch, mean: Array
 ) -> float:
-    return log_forward(segment_scores(structure, shape[0], theta, shared), work)
+    return _log_forward(segment_scores(structure, shape[0], theta, shared), work)
 
 
 @kernel
@@ -127,7 +127,7 @@ def segment_probabilities(structure: SegmentsRecord, length: int, theta: Array, 
 
 
 @kernel
-def log_forward(scores: SegmentScores, work: ForwardScratch) -> float:
+def _log_forward(scores: SegmentScores, work: ForwardScratch) -> float:
     """Log Z; leaves what `ForwardScratch` says."""
     rows, whole, steps, lengths, start, end = scores
     ahead, enter, below, row = work.ahead, work.enter, work.below, work.row

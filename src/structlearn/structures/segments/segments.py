@@ -29,7 +29,7 @@ from structlearn.structures.base import (
     nothing_allowed,
     one_each,
 )
-from structlearn.structures.registry import count, register_structure
+from structlearn.structures.registry import count, stored
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.segments.kbest import k_best_segments
 from structlearn.structures.segments.marginals import (
@@ -42,7 +42,7 @@ from structlearn.structures.segments.marginals import (
 from structlearn.structures.segments.spans import Tiles, lay_tiles, span_array
 from structlearn.structures.segments.viterbi import (
     SegmentScratch,
-    best_score,
+    best_segmentation_score,
     best_segments,
     segment_scores,
 )
@@ -62,7 +62,7 @@ class SegmentsRecord(NamedTuple):
 _FORMS = {"n_labels": count, "max_length": count, "gaps": bool, "start": bool, "end": bool, "whole": bool}
 
 
-@register_structure("segments with labels", _FORMS)
+@stored("segments with labels", _FORMS)
 class Segments(Structure):
     """Segmentations of sequences of any length: labelled spans of at most `max_length` tokens, and gaps.
 
@@ -305,7 +305,7 @@ def segments_maximize(
 def segments_max_value(
     structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: SegmentScratch, vertex: Array
 ) -> float:
-    return best_score(segment_scores(structure, shape[0], theta, shared), work)
+    return best_segmentation_score(segment_scores(structure, shape[0], theta, shared), work)
 
 
 implements(marginals_workspace, SegmentsRecord)(segment_marginals_workspace)

@@ -88,22 +88,22 @@ def root_terms(n: int, theta: Array, spans: SpanTables, terms: Array) -> None:
 
 
 @kernel
-def split(stack: Array, size: int, kind: int, s: int, t: int, k: int) -> tuple[int, int, int]:
+def split_span(stack: Array, size: int, kind: int, s: int, t: int, k: int) -> tuple[int, int, int]:
     """Push the halves of a span that is split in its k-th way; the stack's size, and an arc (-1: none)."""
     if kind == RIGHT:
         r = s + 1 + k
-        size = push(stack, size, s, r, JOINED)
-        return push(stack, size, r, t, RIGHT), s, r
+        size = push_span(stack, size, s, r, JOINED)
+        return push_span(stack, size, r, t, RIGHT), s, r
     r = s + k
     if kind == LEFT:
-        size = push(stack, size, r, t, JOINED)
-        return push(stack, size, s, r, LEFT), t, r
-    size = push(stack, size, s, r, RIGHT)
-    return push(stack, size, r + 1, t, LEFT), -1, r
+        size = push_span(stack, size, r, t, JOINED)
+        return push_span(stack, size, s, r, LEFT), t, r
+    size = push_span(stack, size, s, r, RIGHT)
+    return push_span(stack, size, r + 1, t, LEFT), -1, r
 
 
 @kernel
-def push(stack: Array, size: int, s: int, t: int, kind: int) -> int:
+def push_span(stack: Array, size: int, s: int, t: int, kind: int) -> int:
     if s == t:
         return size
     stack[size, 0], stack[size, 1], stack[size, 2] = s, t, kind
@@ -174,13 +174,13 @@ def _fill_spans(n: int, first: int, theta: Array, spans: SpanTables) -> None:
 def _go_back(spans: SpanTables, s: int, t: int, kind: int, vertex: Array) -> None:
     """Write the arcs of the best span (s, t) of a kind."""
     stack = spans.stack
-    size = push(stack, 0, s, t, kind)
+    size = push_span(stack, 0, s, t, kind)
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
         terms = spans.terms[: t - s]
         split_terms(spans, kind, s, t, terms)
-        size, head, word = split(stack, size, kind, s, t, argmax_of(terms))
+        size, head, word = split_span(stack, size, kind, s, t, argmax_of(terms))
         if head >= 0:
             vertex[head, word - 1] = 1.0
 

@@ -33,7 +33,7 @@ class _Set(NamedTuple):
     forbidden: tuple[int, ...]
 
 
-def k_best(structure: Tree | LabelledTree, theta: Array, k: int) -> tuple[Array, Array]:
+def k_best_trees(structure: Tree | LabelledTree, theta: Array, k: int) -> tuple[Array, Array]:
     """argmax^(1..k)_y <theta, z(y)>: the k best trees, as choices head * labels + label, and their scores."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}.")

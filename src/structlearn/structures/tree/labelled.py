@@ -26,9 +26,9 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.base import Structure, Weights, label_count
-from structlearn.structures.registry import count, register_structure
+from structlearn.structures.registry import count, stored
 from structlearn.structures.tree.eisner import log_sum
-from structlearn.structures.tree.kbest import k_best
+from structlearn.structures.tree.kbest import k_best_trees
 from structlearn.structures.tree.trees import Tree
 
 
@@ -39,7 +39,7 @@ class LabelledTreeRecord(NamedTuple):
     n_labels: int
 
 
-@register_structure("trees with a label on each arc", {"inner": Structure, "n_labels": count})
+@stored("trees with a label on each arc", {"inner": Structure, "n_labels": count})
 class LabelledTree(Structure):
     """The trees of `inner`, with one of `n_labels` labels on each arc.
 
@@ -125,7 +125,7 @@ class LabelledTree(Structure):
 
     def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
         """The k best labelled trees, (k', n, 2), and their scores, best first."""
-        choices, scores = k_best(self, theta, k)
+        choices, scores = k_best_trees(self, theta, k)
         return self._outputs(choices), scores
 
     def _outputs(self, choices: Array) -> Array:

@@ -104,7 +104,7 @@ def _logarithm(m: float, e: float) -> float:
 
 @implements(log_partition, NonProjectiveTreeRecord)
 @kernel
-def eliminate(
+def log_partition_by_elimination(
     structure: NonProjectiveTreeRecord,
     shape: Shape,
     theta: Array,
@@ -195,7 +195,7 @@ def nonprojective_marginals(
     work: EliminationWork,
     mean: Array,
 ) -> float:
-    total = eliminate(structure, shape, theta, shared, work, mean)
+    total = log_partition_by_elimination(structure, shape, theta, shared, work, mean)
     if total == -np.inf:
         mean[:] = 0.0
     elif _is_rounded(shape[1], work):

@@ -19,9 +19,9 @@ from structlearn.structures.tree.eisner import (
     RIGHT,
     ProjectiveTreeRecord,
     SpanTables,
-    push,
+    push_span,
     root_terms,
-    split,
+    split_span,
     split_terms,
 )
 from structlearn.structures.tree.matrix_tree import EliminationWork
@@ -66,13 +66,13 @@ def _sample_back(
 ) -> int:
     """Heads of the words in a span; how many random numbers are used by now."""
     stack = spans.stack
-    size = push(stack, 0, s, t, kind)
+    size = push_span(stack, 0, s, t, kind)
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
         terms = spans.terms[: t - s]
         split_terms(spans, kind, s, t, terms)
-        size, head, word = split(stack, size, kind, s, t, _draw(terms, uniform[drawn]))
+        size, head, word = split_span(stack, size, kind, s, t, _draw(terms, uniform[drawn]))
         drawn += 1
         if head >= 0:
             heads[word - 1] = head

@@ -7,11 +7,11 @@ import numpy as np
 from structlearn.core.contract import Array, Shape, log_partition, marginals_workspace
 from structlearn.core.sentences import ParameterError
 from structlearn.structures.base import Structure, Weights, nothing_allowed
-from structlearn.structures.registry import register_structure
+from structlearn.structures.registry import stored
 from structlearn.structures.tree import matrix_tree  # noqa: F401  (registers its answers)
 from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 from structlearn.structures.tree.eisner import ProjectiveTreeRecord
-from structlearn.structures.tree.kbest import k_best
+from structlearn.structures.tree.kbest import k_best_trees
 from structlearn.structures.tree.sampling import draw_trees
 
 
@@ -57,7 +57,7 @@ class Tree(Structure):
 
         `theta` is one table of scores, as in `maximize`. Takes about k n times as long as the best alone.
         """
-        return k_best(self, theta, k)
+        return k_best_trees(self, theta, k)
 
     def by_choice(self, parts: Array) -> Array:
         """Parts as a table (choices of a word, words): here a word chooses its head."""
@@ -139,7 +139,7 @@ class Tree(Structure):
         return c / n if normalized else c
 
 
-@register_structure("trees over words whose arcs do not cross", {"single_root": bool})
+@stored("trees over words whose arcs do not cross", {"single_root": bool})
 class ProjectiveTree(Tree):
     """Trees whose arcs do not cross: `maximize` by Eisner's algorithm, `marginals` by inside-outside."""
 
@@ -177,7 +177,7 @@ def crossing_arcs(heads: Array) -> tuple[int, int] | None:
     return (int(crossing[0, 0]) + 1, int(crossing[0, 1]) + 1) if crossing.size else None
 
 
-@register_structure("all trees over words", {"single_root": bool})
+@stored("all trees over words", {"single_root": bool})
 class NonProjectiveTree(Tree):
     """All trees: `maximize` by the Chu-Liu-Edmonds algorithm, `marginals` by the matrix-tree theorem."""
 
