@@ -16,11 +16,10 @@ import structlearn.core.contract
 from brute import STRUCTURES, build, problem
 from structlearn import StructuredPredictor
 from structlearn.core import contract as of
-from structlearn.core.callbacks import Callback
+from structlearn.core.callbacks import Callback, raise_uncompiled
 from structlearn.core.contract import maximize, omega
 from structlearn.core.erased import CFunction, operations_of
 from structlearn.core.kernels import jitable, kernel
-from structlearn.core.uncompiled import raise_uncompiled
 from structlearn.core.words import Words, load_words
 from structlearn.problem.oracle import Oracle, loss_chunk, maximize_chunk
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Stopping, solve

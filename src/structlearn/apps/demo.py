@@ -12,7 +12,7 @@ import numpy as np
 
 from structlearn.alignment import demonstration
 from structlearn.core.contract import Array
-from structlearn.core.text_width import align_columns
+from structlearn.core.wording import align_columns
 from structlearn.data.digits import train_test_digit_sequences
 from structlearn.estimators import ChainClassifier
 from structlearn.metrics import exact_match, sequence_accuracy

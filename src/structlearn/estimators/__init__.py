@@ -6,7 +6,7 @@ the package, and model files may hold it.
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from structlearn.core.moved import keep_old_names
+from structlearn.core.imports import keep_old_names
 from structlearn.core.registry import Registry, resolve_name
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from structlearn.core.text_width import display_width, shorten
+from structlearn.core.wording import display_width, shorten
 from structlearn.parsing.metrics import LabelledTree
 from structlearn.reports.word_rows import LONGEST_WORD, word_centres
 

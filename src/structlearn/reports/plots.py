@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from structlearn.core.contract import Array
-from structlearn.core.text_width import shorten
+from structlearn.core.wording import shorten
 from structlearn.solvers import History
 from structlearn.storage.atomic import atomic_write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from structlearn.core.text_width import display_width, runs_right_to_left, shorten
+from structlearn.core.wording import display_width, runs_right_to_left, shorten
 
 #: The width of a character of the monospaced 14px font.
 CHARACTER = 8.5

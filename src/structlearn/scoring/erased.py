@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol
 from numba import types
 
 from structlearn.core import contract as of
+from structlearn.core.callbacks import UNCOMPILED
 from structlearn.core.contract import Array
 from structlearn.core.erased import FLOAT, INT, MASK, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
-from structlearn.core.uncompiled import UNCOMPILED
 from structlearn.core.words import PackedWords, Words, call, load_words, vector
 from structlearn.scoring.defaults import no_prefetch
 

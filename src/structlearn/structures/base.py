@@ -14,12 +14,11 @@ from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.callbacks import Callback
+from structlearn.core.callbacks import Callback, raise_uncompiled
 from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
 from structlearn.core.sentences import Statement
-from structlearn.core.uncompiled import raise_uncompiled
 from structlearn.structures.erased import ErasedStructure, Record, erase_structure
 from structlearn.structures.regularized import Entropic, Quadratic
 

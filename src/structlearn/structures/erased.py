@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeAlias
 from numba import types
 
 from structlearn.core import contract as of
+from structlearn.core.callbacks import UNCOMPILED
 from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
-from structlearn.core.uncompiled import UNCOMPILED
 from structlearn.core.words import PackedWords, Words, call, load_words, vector
 from structlearn.structures.regularized import Quadratic, no_omega, no_workspace
 from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace

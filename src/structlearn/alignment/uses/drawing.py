@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from structlearn.alignment.links import Link, Links
-from structlearn.core.text_width import shorten
+from structlearn.core.wording import shorten
 from structlearn.reports.word_rows import LONGEST_WORD, word_centres, word_width
 
 #: Kinds of links, in the order in which they are drawn over each other, and what they are called.

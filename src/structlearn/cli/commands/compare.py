@@ -321,7 +321,7 @@ def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) ->
 
 def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
     """Where each run ended."""
-    from structlearn.core.text_width import align_columns
+    from structlearn.core.wording import align_columns
     from structlearn.reports.tables import ended
 
     if as_json:

@@ -104,7 +104,7 @@ def _announced(problems: int, jobs: int, minutes: float, spent: float) -> str:
 
 def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
     """Of all problems that the folder holds, also those of earlier runs."""
-    from structlearn.core.text_width import align_columns
+    from structlearn.core.wording import align_columns
     from structlearn.reports.scaling.page import write_study
     from structlearn.reports.scaling.study import FILE, read_results
 

@@ -187,7 +187,7 @@ def _rows(settings: list[TunedSetting], chosen: Tried) -> Iterator[dict[str, obj
 
 
 def _table(rows: list[dict[str, Any]], metric: str) -> str:
-    from structlearn.core.text_width import align_columns
+    from structlearn.core.wording import align_columns
 
     figures = ("mean", "standard_error")
     names = [name for name in rows[0] if name not in (*figures, "scores", "chosen")]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from structlearn.cli.support.errors import handling_errors
 from structlearn.cli.support.options import Json, argument, option
 from structlearn.cli.support.outputs import print_json
-from structlearn.core.text_width import aligned_lines
-from structlearn.core.wording import list_names, plain, quote
+from structlearn.core.wording import aligned_lines, list_names, plain, quote
 
 if TYPE_CHECKING:
     from structlearn.estimators.files.persistence import Bundle
