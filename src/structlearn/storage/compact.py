@@ -12,7 +12,8 @@ from math import prod
 
 import numpy as np
 
-from structlearn.storage.schema import check_form, count
+from structlearn.core.forms import count
+from structlearn.storage.schema import check_form
 from structlearn.storage.tensors import TensorEntry
 
 #: Shorter arrays are written as they are.

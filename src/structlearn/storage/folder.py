@@ -20,9 +20,10 @@ from typing import Self
 
 import numpy as np
 
+from structlearn.core.forms import count, form
 from structlearn.storage.atomic import naming, put_in_place
 from structlearn.storage.errors import DataError
-from structlearn.storage.schema import check_form, count, read_json
+from structlearn.storage.schema import check_form, read_json
 from structlearn.storage.tensors import KINDS
 
 HEADER = "header.json"
@@ -39,8 +40,8 @@ def little(kind: np.dtype) -> np.dtype:
 _DTYPES = {little(kind).str for kind in KINDS.values()}
 
 
+@form("a type of numbers")
 def _dtype(value: object) -> bool:
-    """a type of numbers"""
     return isinstance(value, str) and value in _DTYPES
 
 

@@ -7,15 +7,16 @@ from typing import Literal
 
 import numpy as np
 
+from structlearn.core.forms import count, form
 from structlearn.storage.packed_graphs import UNKNOWN, check_edges
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 #: Rows that are looked at at once.
 _ROWS = 1 << 20
 
 
+@form("a label, a string or a number")
 def _label(value: object) -> bool:
-    """a label, a string or a number"""
     return isinstance(value, str | int | float)
 
 

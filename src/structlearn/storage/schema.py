@@ -7,16 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 
+from structlearn.core.forms import Form
+
 T = TypeVar("T")
 
 #: Deeper nesting than any file of ours has; walking through it must not exhaust the stack.
 _DEEPEST = 100
 _NUMBERS: dict[object, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,)}
-
-
-def count(value: object) -> bool:
-    """a number of at least 0"""
-    return type(value) is int and value >= 0
 
 
 def read_json(text: str | bytes, form: type[T], name: str) -> T:
@@ -60,7 +57,7 @@ def check_form(value: object, form: object, name: str) -> None:
         A type hint: Any, None, bool, int, float, str, a union, a Literal, list[T] (or tuple[T, ...],
         Sequence[T]) or dict[str, T]; other hints are not looked at. Or a mapping from the keys that there
         must be (or may be, if they end with "?") to their forms. Or a list of one form, that of all items.
-        Or a function that says whether the value will do, whose docstring says what does.
+        Or a `Form`, or a function that says whether the value will do, whose docstring says what does.
     name : what to call it
     """
     origin = get_origin(form)
@@ -123,7 +120,7 @@ def _wrong(value: object, form: object, name: str) -> ValueError:
     if isinstance(form, type) and not get_args(form):
         noun = form.__name__
     else:
-        noun = str(form.__doc__) if _is_question(form) else str(form)
+        noun = form.what if isinstance(form, Form) else str(form.__doc__ if _is_question(form) else form)
     return ValueError(f"{name} must be {noun}, not {_short(value)}")
 
 

@@ -16,9 +16,10 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from structlearn.core.forms import count
 from structlearn.core.memory import Memory
 from structlearn.storage.atomic import atomic_write
-from structlearn.storage.schema import check_form, count, read_json
+from structlearn.storage.schema import check_form, read_json
 
 _KEY = "structlearn"
 _METADATA = "__metadata__"

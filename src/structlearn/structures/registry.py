@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from structlearn.core.forms import count as count
+from structlearn.core.forms import form
 from structlearn.core.registry import Registry
 from structlearn.structures.base import Structure
 
@@ -62,13 +64,8 @@ def structure_entry(structure: object) -> StructureEntry | None:
 # ---- forms of arguments ----------------------------------------------------------------------------
 
 
-def count(value: object) -> bool:
-    """a number of at least 0"""
-    return type(value) is int and value >= 0
-
-
+@form("an array of pairs of integers")
 def integer_pairs(value: object) -> bool:
-    """an array of pairs of integers"""
     if not isinstance(value, np.ndarray) or not value.size:
         return isinstance(value, np.ndarray)
     return value.dtype.kind in "iu" and value.shape[1:] == (2,)

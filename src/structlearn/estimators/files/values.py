@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from structlearn.core.forms import count
 from structlearn.storage.model_file import DESCRIPTION
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 from structlearn.structures import Structure
 from structlearn.structures.registry import STRUCTURES, structure_entry
 from structlearn.structures.unshared import Whole

@@ -11,12 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.forms import count
 from structlearn.core.registry import either, resolve_name
 from structlearn.estimators.files.values import from_json, to_json
 from structlearn.estimators.inputs.frames import frame_array, is_frame
 from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, entry_of, not_kept
 from structlearn.estimators.scikit import Rows
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 #: A map in the header of a model file: its name, values that are no arrays, the shapes of sparse ones, and
 #: the steps of the transformers inside it.

@@ -20,6 +20,7 @@ from structlearn.core.contract import (
     project_workspace,
     workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.forbidden import forbidden_pairs
 from structlearn.structures.chain.logarithms import log_backward, log_forward
@@ -32,7 +33,7 @@ from structlearn.structures.chain.projection import (
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import SequenceScores, best_path, best_score
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.sparsemap import sparsemap_scratch
 

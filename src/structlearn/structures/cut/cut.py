@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import longest_range
 from structlearn.structures.base import SparseVertices, Structure, Weights, one_each
@@ -17,7 +18,7 @@ from structlearn.structures.cut.max_flow import SOURCE, CutWork, cut_work, satur
 from structlearn.structures.cut.projection import CutNearestWork, dual_bound, project_cut, project_work
 from structlearn.structures.flat.switches import encode_switches
 from structlearn.structures.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
-from structlearn.structures.registry import check_graph, count, integer_pairs, stored
+from structlearn.structures.registry import check_graph, integer_pairs, stored
 
 
 class Cuts(Structure):

@@ -19,10 +19,11 @@ from structlearn.core.contract import (
     project,
     project_workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, leaf
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.switches import encode_switches, switch_costs
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow
 

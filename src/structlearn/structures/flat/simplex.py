@@ -19,11 +19,12 @@ from structlearn.core.contract import (
     project,
     project_workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.sparsemax import sparsemax
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow, label_indices, row_costs
 

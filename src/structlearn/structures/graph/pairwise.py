@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
+from structlearn.core.forms import count
 from structlearn.core.memory import Memory
 from structlearn.structures.base import (
     SparseVertices,
@@ -28,7 +29,7 @@ from structlearn.structures.graph.local import LocalGraphs, local_elimination
 from structlearn.structures.graph.partition_bound import log_partition_bound
 from structlearn.structures.graph.tables import pair_table
 from structlearn.structures.graphs import Graph, graph_record, make_graph
-from structlearn.structures.registry import check_graph, count, stored
+from structlearn.structures.registry import check_graph, stored
 from structlearn.structures.registry import integer_pairs as pairs_form
 from structlearn.structures.rows import label_indices, row_costs
 

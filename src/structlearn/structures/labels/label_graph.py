@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
+from structlearn.core.forms import count
 from structlearn.core.sentences import ParameterError
 from structlearn.structures.base import Weights
 from structlearn.structures.erased import Record
@@ -17,7 +18,7 @@ from structlearn.structures.labels.enumeration import enumeration_record
 from structlearn.structures.labels.label_tree import chow_liu, edges_form_forest, tree_record
 from structlearn.structures.labels.roof import roof_record
 from structlearn.structures.labels.set_search import SearchedSets
-from structlearn.structures.registry import check_graph, count, integer_pairs, stored
+from structlearn.structures.registry import check_graph, integer_pairs, stored
 from structlearn.structures.rows import LabelRow
 
 MOST_LABELS_ENUMERATED = 15

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import SparseVertices, Structure, Weights, is_list_of, one_each
 from structlearn.structures.matching.assignment import AssignmentWork, assignment_work, solve_assignment
 from structlearn.structures.matching.flow import FlowWork, flow, flow_work
 from structlearn.structures.matching.projection import ProjectionWork, project_matching, projection_work
 from structlearn.structures.matching.sinkhorn import edge_entropy
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 
 # A projection starts at the prices of the linear program where scores are above this. A flow is slower.
 _LARGE, _LARGE_FOR_FLOW = 8.0, 1e3

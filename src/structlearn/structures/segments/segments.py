@@ -20,6 +20,7 @@ from structlearn.core.contract import (
     shared_parts,
     workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import (
     SparseVertices,
@@ -29,7 +30,7 @@ from structlearn.structures.base import (
     nothing_allowed,
     one_each,
 )
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.segments.kbest import k_best_segments
 from structlearn.structures.segments.marginals import (
