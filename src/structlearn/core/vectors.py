@@ -53,6 +53,18 @@ def sum_of_exp(x: Array) -> float:
 
 
 @leaf
+def log_sum(x: Array) -> float:
+    """log sum_k exp x_k; -inf where all are."""
+    top = max_of(x)
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for k in range(x.size):
+        total += np.exp(x[k] - top)
+    return top + np.log(total)
+
+
+@leaf
 def assign(out: Array, x: Array) -> None:
     """out[k] = x[k]. A slice assignment also compiles the text of the error that it may raise."""
     for k in range(x.size):

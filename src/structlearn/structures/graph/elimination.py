@@ -18,7 +18,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import leaf
 from structlearn.core.memory import Memory
-from structlearn.core.vectors import argmax_of, max_of
+from structlearn.core.vectors import argmax_of, log_sum, max_of
 from structlearn.structures.graph.orders import EliminationOrder, elimination_order
 from structlearn.structures.graph.pair_scores import add_given
 from structlearn.structures.graphs import Graph
@@ -151,18 +151,6 @@ def next_digits(digit: Array, n_digits: int, n_states: int) -> None:
         if digit[j] < n_states:
             return
         digit[j] = 0
-
-
-@leaf
-def log_sum(row: Array) -> float:
-    """log sum_x exp row[x]; -inf where all are."""
-    top = max_of(row)
-    if top == -np.inf:
-        return top
-    total = 0.0
-    for x in range(row.size):
-        total += np.exp(row[x] - top)
-    return top + np.log(total)
 
 
 @leaf

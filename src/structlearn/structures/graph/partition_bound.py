@@ -20,7 +20,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
-from structlearn.structures.graph.elimination import log_sum
+from structlearn.core.vectors import log_sum
 from structlearn.structures.graph.pair_scores import pair_score
 from structlearn.structures.graphs import Graph
 

@@ -31,7 +31,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf
-from structlearn.core.vectors import argmax_of
+from structlearn.core.vectors import argmax_of, log_sum
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clip_entropy
 
@@ -229,20 +229,6 @@ def _span_sum(spans: SpanTables, kind: int, s: int, t: int) -> float:
     terms = spans.terms[: t - s]
     split_terms(spans, kind, s, t, terms)
     return log_sum(terms)
-
-
-@leaf
-def log_sum(terms: Array) -> float:
-    """log sum_k exp terms[k]."""
-    top = terms[0]
-    for k in range(1, terms.size):
-        top = max(top, terms[k])
-    if top == -np.inf:
-        return top
-    total = 0.0
-    for k in range(terms.size):
-        total += exp(terms[k] - top)
-    return top + log(total)
 
 
 @implements(marginals, ProjectiveTreeRecord)

@@ -25,10 +25,9 @@ from structlearn.core.contract import (
 )
 from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.core.vectors import argmax_of, max_of
+from structlearn.core.vectors import argmax_of, log_sum, max_of
 from structlearn.structures.base import Structure, Weights, label_count
 from structlearn.structures.registry import stored
-from structlearn.structures.tree.eisner import log_sum
 from structlearn.structures.tree.kbest import k_best_trees
 from structlearn.structures.tree.trees import Tree
 
