@@ -123,7 +123,7 @@ class StructuredLayer(nn.Module):
     def forward(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
     ) -> Tensor:
-        """Predictions of a batch.
+        """Return predictions for a batch.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value
 
 
 def _inner(theta: Array, mu: Array) -> Array:
-    """<theta, mu> of each example, where a forbidden part (-inf) that mu does not use counts nothing."""
+    """Return <theta, mu> per example, where a forbidden part (-inf) that mu does not use counts nothing."""
     terms = np.where(mu != 0, theta, 0.0) * mu
     return np.asarray(terms.sum(axis=tuple(range(1, terms.ndim))))
 

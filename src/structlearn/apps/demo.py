@@ -109,7 +109,7 @@ def _read_digits(data: DigitData) -> list[Reading]:
 
 
 def _apart(sequences: list[Array]) -> list[Array]:
-    """Each item as a sequence of its own."""
+    """Return each item as a sequence of its own."""
     flat = np.concatenate(sequences)
     return [flat[k : k + 1] for k in range(len(flat))]
 

@@ -156,7 +156,7 @@ def _score_error(X: Any, y: Any, estimator: ChainClassifier | StructuredPredicto
 
 
 def _load_triplets(folder: Path | None, amount: Amount) -> RecipeProblem:
-    """So many triplets of shoes, or of scikit-learn's digits where there are no shoes."""
+    """Load `amount` triplets of shoes, or of scikit-learn's digits where there are no shoes."""
     n_train, n_test = (4000, 4000) if amount.full else (1000, 1000)
     if folder is None:
         print("The data set triplets is not here: using triplets of handwritten digits.", file=sys.stderr)
@@ -179,7 +179,7 @@ def _load_triplets(folder: Path | None, amount: Amount) -> RecipeProblem:
 
 
 def _load_alignment(folder: Path | None, amount: Amount) -> RecipeProblem:
-    """Pairs of the Hansards, or of the embedded corpus; labels are the links of nearest vectors."""
+    """Load pairs of the Hansards, or of the embedded corpus; labels are the links of nearest vectors."""
     train, test, told = nearest_problem(folder, amount.n or 100)
     for sentence in told:
         print(sentence, file=sys.stderr)

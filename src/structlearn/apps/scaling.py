@@ -41,7 +41,7 @@ class StudyExamples(NamedTuple):
         return len(self.y)
 
     def some(self, which: Sequence[int]) -> StudyExamples:
-        """Those of these numbers."""
+        """Return the examples of these numbers."""
         return StudyExamples(_some(self.X, which), _some(self.y, which))
 
 
@@ -79,7 +79,7 @@ def _letters(folder: Path | None, most: int | None) -> StudyExamples:
 
 
 def _scene(folder: Path | None, most: int | None) -> StudyExamples:
-    """Both halves: nothing is tested."""
+    """Load both halves: nothing is tested."""
     parts = [
         read_libsvm(file_of(_require_folder(folder), name), multilabel=True, n_features=294)
         for name in ("scene_train", "scene_test")

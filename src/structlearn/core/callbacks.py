@@ -83,7 +83,7 @@ UNCOMPILED: int = ctypes.cast(_note, ctypes.c_void_p).value or 0
 
 
 def raise_uncompiled() -> None:
-    """RuntimeError if a kernel has called such an operation in this thread."""
+    """Raise a RuntimeError if a kernel has called such an operation in this thread."""
     if getattr(_called, "here", False):
         _called.here = False
         raise RuntimeError(

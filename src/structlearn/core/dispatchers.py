@@ -42,14 +42,14 @@ def is_lean() -> bool:
 
 
 def dispatcher(function: Callable[..., object], **options: object) -> CPUDispatcher:
-    """`function`, to be compiled at its first call."""
+    """Return a dispatcher that compiles `function` at its first call."""
     if not is_lean():
         return numba.njit(**options)(function)
     return EntryDispatcher(function, targetoptions={"nopython": True, "boundscheck": None, **options})
 
 
 def _turn_on() -> None:
-    """Kernels call one another by addresses of machine code, which plain Python functions do not have."""
+    """Switch Numba on: kernels call one another by addresses that plain Python functions do not have."""
     if numba.config.DISABLE_JIT:
         numba.config.DISABLE_JIT = 0
         warnings.warn(
@@ -64,7 +64,7 @@ _turn_on()
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without the search for garbage, which goes through all that Numba holds, over and over.
+    """Suspend the garbage collector, which would go through all that Numba holds, over and over.
 
     It is made up for at the end, not in the middle of training. One thread at a time: others wait for Numba's
     lock.

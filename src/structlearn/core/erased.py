@@ -40,7 +40,7 @@ class CFunction:
         self._known: dict[int, int] = {}
 
     def address(self, kind: PackedWords) -> int:
-        """Where its machine code for records of this type is; compiled, or loaded, at first use."""
+        """Return the address of its machine code for this type of record; compiled or loaded at first use."""
         if id(kind) not in self._known:  # there is one for each type, and hashing it takes long
             signature = (kind, *self._arguments)
             self._dispatcher.compile(signature)
@@ -51,13 +51,13 @@ class CFunction:
 
 
 def c_function(*arguments: types.Type) -> Callable[[Callable[..., object]], CFunction]:
-    """The decorated function, of a pointer to a record and its scratch memory and of these arguments."""
+    """Make a C function of a pointer to a record and its scratch memory, and of these arguments."""
     return lambda function: CFunction(function, arguments)
 
 
 @cache
 def operations_of(function: Callable[..., object]) -> frozenset[str]:
-    """The operations that a kernel, or one that it calls, names: what must be compiled for it."""
+    """Return the operations that a kernel, or one that it calls, names: these must be compiled for it."""
     reached, waiting = {function}, [function]
     for one in waiting:  # which grows
         for value in _values_of_names(one):
@@ -70,7 +70,7 @@ def operations_of(function: Callable[..., object]) -> frozenset[str]:
 
 @cache
 def _values_of_names(function: Callable[..., object]) -> list[Any]:
-    """The values of the names in a function, also of attributes of modules, and of variables around it."""
+    """Return the values of the names in a function, of attributes of modules and of enclosing variables."""
     source: Any = unwrap(function)
     names = {name for code in _codes(source.__code__) for name in code.co_names}
     cells = (cell.cell_contents for cell in source.__closure__ or () if _is_filled(cell))
@@ -84,7 +84,7 @@ def _values_of_names(function: Callable[..., object]) -> list[Any]:
 
 
 def _codes(code: CodeType) -> list[CodeType]:
-    """Of a function and of those inside it: comprehensions, for one."""
+    """Return the code of a function and of the functions inside it, such as comprehensions."""
     inside = (_codes(one) for one in code.co_consts if isinstance(one, CodeType))
     return [code, *(one for found in inside for one in found)]
 
@@ -111,7 +111,7 @@ class Erased(Generic[Record]):
         self._own = threading.local()
 
     def record(self, function: Callable[..., object]) -> Record:
-        """The record for a call of the kernel `function` in this thread."""
+        """Return the record for a call of the kernel `function` in this thread."""
         known = cast(dict[frozenset[str], tuple[Record, object]], self._own.__dict__)
         operations = operations_of(function)
         if operations not in known:

@@ -34,7 +34,7 @@ def kernel(function: F) -> F:
 
 
 def leaf(function: F) -> F:
-    """As `kernel`, for a function that makes no array and calls none that does.
+    """Compile as `kernel` does, for a function that makes no array and calls none that does.
 
     It does not count references to the arrays it is given, which takes longer than a short loop over them.
     """
@@ -42,7 +42,7 @@ def leaf(function: F) -> F:
 
 
 def inline(function: F) -> F:
-    """As `leaf`, for the few lines of an innermost loop: they become part of every kernel that calls them.
+    """Compile as `leaf` does, for the few lines of an innermost loop: every caller contains a copy of them.
 
     A call takes longer than they do, since all fields of the records that it is given are arguments of it.
     """
@@ -56,7 +56,7 @@ def jitable(function: F) -> F:
 
 
 def c_dispatcher(function: Function) -> CPUDispatcher:
-    """What compiles `function` for callers that know its C address alone."""
+    """Return the dispatcher that compiles `function` for callers that know only its C address."""
     return _compile(function, counts=False, no_cpython_wrapper=True)
 
 
@@ -132,7 +132,7 @@ def implements(called: Function, record: type) -> Callable[[F], F]:
 
 
 def implementation(called: Function, record: object) -> Function | None:
-    """The kernel that an operation on a record is; None if there is none."""
+    """Return the kernel that implements an operation on a record; None if there is none."""
     return _find_kernel(called.__name__, type(record))
 
 
@@ -142,5 +142,5 @@ def is_implemented(called: Function, record: object) -> bool:
 
 
 def _find_kernel(name: str, record: type) -> Function | None:
-    """The record's own kernel or, for an operation that has one, that of all others."""
+    """Return the record's own kernel or, for an operation that has one, the kernel for all other records."""
     return _KERNELS.get((name, record)) or _KERNELS.get((name, object))

@@ -83,7 +83,7 @@ class Memory:
 
 
 def map_zero_bytes(n_bytes: int, folder: Path) -> np.ndarray:
-    """Zero bytes in a file without a name: its room is taken now, and is free again when nobody uses it."""
+    """Map zero bytes of a nameless file, whose room is reserved now and freed when nobody uses it."""
     with tempfile.TemporaryFile(dir=folder) as file:
         try:
             if n_bytes > shutil.disk_usage(folder).free:
@@ -101,7 +101,7 @@ def map_zero_bytes(n_bytes: int, folder: Path) -> np.ndarray:
 
 
 def parse_size(size: int | str) -> int:
-    """Bytes: a number, or text such as "2GB" (1e9 each) or "512MiB" (2**20 each)."""
+    """Return bytes from a number or from text such as "2GB" (1e9 each) or "512MiB" (2**20 each)."""
     found = _SIZE.fullmatch(str(size).strip())
     try:
         n_bytes = float(found[1]) * _UNITS[found[2].upper()] if found else 0.0
@@ -115,7 +115,7 @@ def parse_size(size: int | str) -> int:
 
 
 def anonymous_bytes() -> int:
-    """Memory of this process that is no file's; 0 where the system does not tell."""
+    """Return the bytes of this process that are not mapped files; 0 where the system does not tell."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon"))

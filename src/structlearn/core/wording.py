@@ -16,7 +16,7 @@ _CUT = " ... "
 
 
 def quote(text: object, most: int = 60) -> str:
-    """The text between double quotes, unprintable characters escaped; of long text the beginning."""
+    """Put text between double quotes, unprintable characters escaped; of long text only the beginning."""
     whole = str(text)
     shown = escape_unprintable(whole[:most], quote=True)
     rest = len(whole) > most or len(shown) > 2 * most
@@ -24,25 +24,25 @@ def quote(text: object, most: int = 60) -> str:
 
 
 def list_names(names: Iterable[object], most: int = 10) -> str:
-    """Names, unprintable characters escaped, separated by commas; "and 5 more" for those beyond `most`."""
+    """Join names by commas, unprintable characters escaped; "and 5 more" stands for those beyond `most`."""
     known: Sequence[str] = list(map(str, names))
     shown = [escape_unprintable(name) if len(name) <= 40 else quote(name, 30) for name in known[:most]]
     return ", ".join(shown) + (f" and {len(known) - most} more" if len(known) > most else "")
 
 
 def count_of(n: int, noun: str) -> str:
-    """So many of a thing: "1 example", "2 examples"."""
+    """Write a number of things: "1 example", "2 examples"."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def kind_of(value: object) -> str:
-    """What a value is, with its article: "an int", "a list", "None"."""
+    """Say what a value is, with its article: "an int", "a list", "None"."""
     name = type(value).__name__
     return "None" if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def plain(sentence: object, most: int = LONGEST) -> str:
-    """One line without control characters, at most `most` long: what is too much goes from the middle."""
+    """Make one line of at most `most` printable characters; what is too much goes from the middle."""
     whole = _without_middle(str(sentence), 8 * most)  # escaping a million characters takes its time
     return _without_middle(escape_unprintable(" ".join(whole.split())), most)
 
@@ -55,7 +55,7 @@ def _without_middle(text: str, most: int) -> str:
 
 
 def escape_unprintable(text: str, *, quote: bool = False) -> str:
-    """What is not printable as Python writes it; within quotes also backslashes and quotes."""
+    """Write unprintable characters as Python does; within quotes also escape backslashes and quotes."""
     if text.isprintable() and not (quote and ("\\" in text or '"' in text)):
         return text
     return "".join(_character(one, quote) for one in text)
@@ -71,17 +71,17 @@ def _character(one: str, quote: bool) -> str:
 
 
 def display_width(text: str) -> int:
-    """Columns of a monospaced font that a text takes."""
+    """Return the number of columns that a text takes in a monospaced font."""
     return sum(0 if combining(c) else 1 + (east_asian_width(c) in "WF") for c in text)
 
 
 def align_columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Lines of columns of equal width: the first `left` flush left, the others flush right."""
+    """Lay rows out in columns of equal width: the first `left` flush left, the others flush right."""
     return "\n".join(aligned_lines(rows, left))
 
 
 def aligned_lines(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """The lines of `align_columns`, without white space at their ends."""
+    """Return the lines of `align_columns`, without white space at their ends."""
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(_pad_cells(row, widths, left)).rstrip() for row in rows]
 
@@ -98,5 +98,5 @@ def runs_right_to_left(text: str) -> bool:
 
 
 def shorten(text: str, most: int) -> str:
-    """`text`, or its begin and an ellipsis, in at most `most` characters."""
+    """Return `text`, cut to `most` characters with an ellipsis at the end where it is longer."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -41,7 +41,7 @@ Rule = Callable[[FenchelYoungLoss, Array, Array, Array], Array]
 
 
 def derivative(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
-    """J v of stacks of scores and directions of one shape; NaN in rows whose direction is not finite."""
+    """Return J v for stacks of scores and directions of one shape; NaN in rows with non-finite directions."""
     if not loss.regularizer.smooth:
         return np.zeros_like(v)
     if _has_face(loss):
@@ -53,7 +53,7 @@ def derivative(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
 
 
 def second_derivative(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array) -> Array:
-    """D J[u] v, with stacks as in `derivative`."""
+    """Return D J[u] v, with stacks as in `derivative`."""
     if not loss.regularizer.smooth or isinstance(loss.regularizer, SquaredNorm):
         return np.zeros_like(v)
     z = loss.predict(theta)
@@ -64,7 +64,7 @@ def second_derivative(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array) 
 
 
 def _find_used_parts(loss: FenchelYoungLoss, z: Array) -> Array:
-    """Which parts some output of the answer uses; where pairs may be negative, 0 says nothing of them."""
+    """Find the parts that some output of the answer uses; where pairs may be negative, 0 says nothing."""
     used = z > 0
     if loss.structure.signed:
         used[:, loss.structure.n_curved(loss.structure.shape(z[0])) :] = True
@@ -72,7 +72,7 @@ def _find_used_parts(loss: FenchelYoungLoss, z: Array) -> Array:
 
 
 def _on_used_parts(used: Array, ways: tuple[Array, ...], rule: Callable[..., Array]) -> Array:
-    """The answer of `rule` for rows whose directions are finite, over the parts that are used."""
+    """Return the answer of `rule` for rows with finite directions, restricted to the parts that are used."""
     ways = tuple(np.where(used, way, 0.0) for way in ways)
     finite = np.isfinite(sum(ways)).reshape(len(used), -1).all(axis=1)
     found = np.full(used.shape, np.nan)
@@ -91,7 +91,7 @@ def _has_face(loss: FenchelYoungLoss) -> bool:
 
 
 def _rule(loss: FenchelYoungLoss) -> Rule:
-    """The best way there is for a structure and a regulariser."""
+    """Return the best rule available for a structure and a regulariser."""
     structure, regularizer = loss.structure, loss.regularizer
     if isinstance(structure, Simplex):
         return _on_the_simplex
@@ -117,7 +117,7 @@ def _simplex_slopes(loss: FenchelYoungLoss, z: Array) -> tuple[float, Array]:
 
 
 def _subtract_mean(v: Array, s: Array) -> Array:
-    """V less its mean with weights s."""
+    """Subtract from v its mean with weights s."""
     return v - (s * v).sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True)
 
 
@@ -127,7 +127,7 @@ def _on_the_cube(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Ar
 
 
 def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
-    """J v of answers that are mixtures of atoms, row by row; or, of label sequences, flows."""
+    """Return J v row by row, for answers that are mixtures of atoms or, of label sequences, flows."""
     structure, found = loss.structure, np.zeros_like(v)
     shape = structure.shape(theta[0])
     as_flow = is_implemented(project_derivative, structure.record)
@@ -158,7 +158,7 @@ def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
 
 
 def _as_a_flow(structure: Structure, shape: Shape) -> Move:
-    """The same for label sequences: a mixture if few of them were enough, else a flow."""
+    """Do the same for label sequences: a mixture if few of them were enough, else a flow."""
     record = structure.record
     work = cast(SequenceProjectionScratch, project_workspace(record, shape))
 
@@ -174,7 +174,7 @@ def _as_a_flow(structure: Structure, shape: Shape) -> Move:
 
 
 def _atoms(work: SparseMAPScratch, n_parts: int) -> Array:
-    """The outputs that an answer mixes, one per row; their local parts are independent."""
+    """Return the outputs that an answer mixes, one per row; their local parts are independent."""
     return work.atoms.parts[work.atoms.slot[work.atoms.weight > 0], :n_parts]
 
 
@@ -189,7 +189,7 @@ def _along_atoms(atoms: Array, way: Array, n_curved: int) -> Array:
 
 
 def _by_differences(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
-    """Each row by a step that moves no part, and no output on average, by more than STEP."""
+    """Differentiate each row by a step that moves no part, and no output on average, by more than STEP."""
     return _difference(loss, theta, v, z, lambda scores: loss.predict(scores) - z)
 
 
@@ -218,7 +218,7 @@ def _second_on_the_simplex(loss: FenchelYoungLoss, theta: Array, u: Array, v: Ar
 
 
 def _second_on_the_cube(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array, z: Array) -> Array:
-    """Of the entropy: the derivative of z (1 - z)."""
+    """Differentiate z (1 - z), for the entropy."""
     return z * (1 - z) * (1 - 2 * z) * u * v
 
 

@@ -182,7 +182,7 @@ class Objective:
         return np.maximum(most, np.diff(self.gold.start))
 
     def run_pass(self, function: Callable[..., Result], *args: object) -> Result:
-        """`function(structure, scoring, *args)`, a kernel."""
+        """Call `function(structure, scoring, *args)`, a kernel."""
         return self.oracle.run(function, self.scoring.for_pass(function), *args)
 
     @property
@@ -260,7 +260,7 @@ class Objective:
         return float(self.weight @ self.gold_omegas)
 
     def _spread(self, vertices: SparseVertices, first: int, last: int) -> tuple[Array, Array]:
-        """Weighted vertices of a range of examples: dense local parts end to end, shared parts summed."""
+        """Return a range of weighted vertices: dense local parts end to end, and shared parts summed."""
         start = self.scoring.start
         entries = slice(vertices.start[first], vertices.start[last])
         owner = np.repeat(np.arange(first, last), np.diff(vertices.start[first : last + 1]))
@@ -282,7 +282,7 @@ class Objective:
     # ---- values ------------------------------------------------------------------------------------
 
     def primal(self, w: Array) -> float:
-        """P(w), by one oracle value an example."""
+        """Return P(w), by one oracle value per example."""
         return self._primal_from(w, self.oracle.losses(w, self.cost, self.weight, self.gold_vertices))
 
     def _primal_from(self, w: Array, losses: Losses) -> float:
@@ -345,7 +345,7 @@ class Objective:
     # ---- single examples ---------------------------------------------------------------------------
 
     def each_prediction(self, w: Array, examples: Array) -> Iterator[tuple[int, Array]]:
-        """(i, s_i) for the given examples: the oracle's answer at w, its local and then its shared parts."""
+        """Yield (i, s_i) for the given examples: the oracle's answer at w, local and then shared parts."""
         ones = np.ones(self.scoring.n_examples)
         alone = [(int(i), int(i) + 1) for i in examples]
         for one in self.oracle.maximizers(w, self.cost, ones, alone):
@@ -365,14 +365,14 @@ class Objective:
     # ---- dual points -------------------------------------------------------------------------------
 
     def gold_point(self) -> Array:
-        """z = mu, dense: examples end to end, each its local and then its shared parts."""
+        """Return z = mu, dense: examples end to end, each its local and then its shared parts."""
         z, start = self.memory.empty(self.point_start[-1]), self.point_start
         for first, last in self.scoring.chunks():
             z[start[first] : start[last]] = self.gold_blocks(first, last)
         return z
 
     def gold_blocks(self, first: int, last: int) -> Array:
-        """mu of examples first .. last - 1."""
+        """Return mu of examples first .. last - 1."""
         start = self.point_start[first : last + 1] - self.point_start[first]
         entries = slice(self.gold.start[first], self.gold.start[last])
         mu = np.zeros(start[-1])
@@ -386,7 +386,7 @@ class Objective:
         return self.scoring.start + np.arange(self.scoring.n_examples + 1) * self.scoring.n_shared
 
     def weights_of(self, z: Array) -> tuple[Array, float]:
-        """w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega), computed afresh from a dense dual point."""
+        """Compute w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega) afresh from a dense dual point."""
 
         def spread(first: int, last: int, local: Array, shared: Array) -> None:
             pullback_shared(self.blocks, first, last, z, local, shared)
@@ -394,7 +394,7 @@ class Objective:
         return self.weights_from(spread)
 
     def weights_from(self, spread: Callable[[int, int, Array, Array], None]) -> tuple[Array, float]:
-        """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
+        """Do the same where `spread(first, last, local, shared)` does to a point as `pull_shared` does."""
         start, costs = self.scoring.start, dict[int, float]()
 
         def one(first: int, last: int, out: Array) -> None:

@@ -46,7 +46,7 @@ class GoldVertices(NamedTuple):
 
     @classmethod
     def nothing(cls, n_examples: int) -> GoldVertices:
-        """For operations that no gold vertex is compared with."""
+        """Return empty vertices, for operations that no gold vertex is compared with."""
         none = np.zeros(n_examples + 1, dtype=np.int64)
         return cls(none, none[:0], np.empty(0), none[:-1])
 
@@ -102,13 +102,13 @@ class Oracle:
         self.n_jobs = n_jobs
 
     def run(self, function: Callable[..., Found], *args: object) -> Found:
-        """`function(structure, *args)`, a kernel; what the structure has raised inside is raised after it."""
+        """Call the kernel `function(structure, *args)`; then raise what the structure has raised inside."""
         found = function(self.for_pass(function), *args)
         self.structure.raise_failure()
         return found
 
     def for_pass(self, function: Callable[..., object]) -> ErasedStructure:
-        """The structure behind addresses, for a call of the kernel `function` in this thread."""
+        """Return the structure behind addresses, for a call of the kernel `function` in this thread."""
         return self._erased.record(function)
 
     @cached_property
@@ -193,14 +193,14 @@ class Oracle:
     def each_chunk(
         self, function: Callable[[Range], Found], chunks: list[Range] | None = None
     ) -> Iterator[Found]:
-        """`function` of each range of examples, in their order; a few answers a thread wait."""
+        """Yield `function` of each range of examples, in their order; a few answers per thread wait."""
         chunks = self.scoring.chunks() if chunks is None else chunks
         alone = len(chunks) == 1 or not self.structure.compiled
         with blas_threads(1), in_order(1 if alone else self.n_jobs) as run:
             yield from run(function, chunks)
 
     def added_up(self, add: Callable[[int, int, Array], None]) -> Array:
-        """What `add(first, last, out)` adds to weights for ranges of examples, by all threads.
+        """Add up what `add(first, last, out)` adds to weights for ranges of examples, by all threads.
 
         Each range has a sum of its own, unless there are more weights than parts in a range: so the order of
         additions is the same for any number of threads.
@@ -227,7 +227,7 @@ class Oracle:
         return Team(self.n_jobs if self.structure.compiled else 1)
 
     def all_chunks(self, function: Callable[[Range], Found], parts_at_once: int | None = None) -> list[Found]:
-        """`function` of each range of examples, all kept."""
+        """Return `function` of each range of examples, as a list."""
         with blas_threads(1):
             return self.team.deal(function, self.scoring.chunks(parts_at_once))
 
@@ -265,7 +265,7 @@ def loss_chunk(
     theta: Array,
     shared: Array,
 ) -> tuple[float, float, float, int]:
-    """The fields of `Losses` of a range of examples."""
+    """Return the fields of `Losses` for a range of examples."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
     convexity = strong_convexity(structure)
@@ -297,7 +297,7 @@ def maximize_chunk(
     vertices: Array,
     shared_sum: Array,
 ) -> tuple[float, float, float, int]:
-    """Weighted vertices p_i s_i of a range of examples; returns the fields of `Losses`."""
+    """Write weighted vertices p_i s_i of a range of examples; return the fields of `Losses`."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
     convexity = strong_convexity(structure)

@@ -105,5 +105,5 @@ LOSSES: Registry[LossEntry] = Registry(
 
 
 def losses_of(outputs: str) -> tuple[str, ...]:
-    """The names of the losses that a kind of outputs has."""
+    """Return the names of the losses that a kind of outputs has."""
     return tuple(entry.name for entry in LOSSES.values() if outputs in entry.outputs)

@@ -37,7 +37,7 @@ class ScoringRecord(Protocol):
 
 
 def erase_scoring(record: ScoringRecord, operations: frozenset[str]) -> tuple[ErasedScoring, Words]:
-    """A scoring's record behind addresses, and what must live as long."""
+    """Put a scoring's record behind addresses; return that, and what must live as long."""
     words = Words(record, of.scoring_workspace(record))
     asked = {name: function for name, function in _FUNCTIONS.items() if name in operations}
     if implementation(of.prefetch, record) is no_prefetch:
@@ -126,7 +126,7 @@ _FUNCTIONS = {
 @implements(of.scoring_workspace, ErasedScoring)
 @jitable
 def nothing(scoring: ErasedScoring) -> int:
-    """Scratch memory lies beside the record."""
+    """Return 0: scratch memory lies beside the record."""
     return 0
 
 

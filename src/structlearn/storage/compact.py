@@ -44,7 +44,7 @@ def compact_arrays(tensors: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndar
 
 
 def _positions(array: np.ndarray) -> np.ndarray | None:
-    """Where an array is not zero; None if it is too short or has too little zeros to be worth it."""
+    """Return where an array is not zero; None if it is too short or has too few zeros to be worth it."""
     if not LEAST <= array.size < MOST or array.dtype.itemsize not in _BITS or array.dtype.kind not in "fiu":
         return None
     present = array.reshape(-1).view(_BITS[array.dtype.itemsize]) != 0
@@ -77,7 +77,7 @@ def _check_parts(name: str, shape: list, index: TensorEntry, value: TensorEntry)
 
 
 def check_density(name: str, shape: tuple[int, ...], n_stored: int) -> None:
-    """ValueError for an array that is all but empty, where nothing else says that it is so large."""
+    """Raise a ValueError for an array that is all but empty, where nothing else explains its size."""
     if prod(shape) > ALWAYS + _THINNEST * n_stored:
         raise ValueError(f"the array {name!a} has {prod(shape)} entries but {n_stored} values")
 

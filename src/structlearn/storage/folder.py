@@ -108,7 +108,7 @@ class FolderWriter:
             os.close(self._lock)
 
     def append(self, name: str, rows: np.ndarray) -> None:
-        """Further rows of an array, which all have one type and width."""
+        """Append rows to an array; all of them have one type and width."""
         with naming(self.path):
             if name not in self._arrays:
                 self._arrays[name] = _ArrayFile(self.aside / f"{name}.bin", rows)

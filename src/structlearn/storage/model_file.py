@@ -116,7 +116,7 @@ class ModelFile:
             self._set_part("", 0)
 
     def _set_part(self, prefix: str, depth: int) -> None:
-        """Be the model whose arrays have names that begin so."""
+        """Become the model whose arrays have names that begin with `prefix`."""
         check_form(self.header, _HEADER, "")
         if self.header["structure"] is not None:
             check_form(self.header["structure"], DESCRIPTION, "structure")
@@ -177,7 +177,7 @@ class ModelFile:
             return expand_array(name, shape, self._file.load(f"{whole}:index"), value)
 
     def n_nonzero(self, name: str) -> int:
-        """How many entries of an array are not zero."""
+        """Return the number of entries of an array that are not zero."""
         return int(np.count_nonzero(self._file.load(f"{name}:value" if name in self._sparse else name)))
 
     def _finite(self, name: str, part: str) -> np.ndarray:
@@ -202,7 +202,7 @@ def nested_name(model: str, array: str) -> str:
 
 
 def text_array(lines: Iterable[str]) -> np.ndarray:
-    """Lines as a file has them: their bytes, a newline after each."""
+    """Return lines as a file holds them: their bytes, a newline after each."""
     return np.frombuffer("".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8)
 
 

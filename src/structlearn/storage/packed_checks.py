@@ -32,7 +32,7 @@ _HEADER = {
 
 
 def check_packed(header: dict, arrays: Mapping[str, np.ndarray], *, contents: bool) -> None:
-    """ValueError for a header that none of ours is, and for arrays that are missing or do not fit each other.
+    """Raise a ValueError for a foreign header, and for arrays that are missing or do not fit each other.
 
     With `contents`, every entry is looked at.
     """
@@ -130,7 +130,7 @@ class _Arrays:
             raise ValueError("links are out of range")
 
     def check_products(self, n_rows: int) -> None:
-        """Shapes of as many rows as examples have."""
+        """Check that there are shapes for as many rows as the examples have."""
         shapes = self["shapes"]
         if len(shapes) and (shapes.min() < 0 or shapes.max() > n_rows):
             raise ValueError("shapes are out of range")

@@ -70,7 +70,7 @@ class PackedWriter:
             self._folder.__exit__(kind, *rest)
 
     def append(self, X: Matrix | Sequence[Matrix], y: Sequence | np.ndarray) -> None:
-        """Further examples, as `fit` of the kind's estimator takes them.
+        """Append examples, as `fit` of the kind's estimator takes them.
 
         After a batch that is refused nothing is packed: a part of it may have been written.
         """
@@ -120,7 +120,7 @@ class PackedWriter:
         self._starts("link_starts", np.array([len(one) for one in links]))
 
     def _append_graph(self, X: Sequence[tuple], y: Sequence[ArrayLike]) -> None:
-        """Nodes and edges of all graphs, end to end; edge features are of the type of the node features."""
+        """Append nodes and edges of all graphs, end to end; edge features get the type of node features."""
         found = graph_batch(X)
         self._nodes(found.nodes, found.n_nodes, y)
         self._folder.append("edges", found.edges)
@@ -149,7 +149,7 @@ class PackedWriter:
         self._folder.append("shapes", shapes)
 
     def _nodes(self, rows: np.ndarray, lengths: np.ndarray, y: Sequence[ArrayLike]) -> None:
-        """Features and labels of nodes, of which some may not be known."""
+        """Append features and labels of nodes, some of which may be unknown."""
         labels = [np.asarray(one).ravel() for one in y]
         odd = np.flatnonzero(lengths != [one.size for one in labels])
         if odd.size:
@@ -167,7 +167,7 @@ class PackedWriter:
     # ---- columns -----------------------------------------------------------------------------------
 
     def _rows(self, X: Matrix) -> None:
-        """Rows of features: float32 stays, everything else becomes float64."""
+        """Append rows of features: float32 stays, everything else becomes float64."""
         if self._n_features is None:
             self._n_features, self._sparse = X.shape[1], sparse.issparse(X)
         if X.shape[1] != self._n_features or sparse.issparse(X) != self._sparse:
@@ -188,7 +188,7 @@ class PackedWriter:
         self._folder.append(name, values)
 
     def _starts(self, name: str, sizes: np.ndarray) -> None:
-        """Where each of further items begins, and at the end where the last one ends."""
+        """Append where each of further items begins; at the end, where the last one ends."""
         if name not in self._ends:
             self._ends[name] = 0
             self._folder.append(name, np.zeros(1, dtype=np.int64))
@@ -197,7 +197,7 @@ class PackedWriter:
         self._folder.append(name, ends)
 
     def _code_labels(self, labels: np.ndarray) -> np.ndarray:
-        """Labels by the order in which they were first seen; `_finish` sorts them."""
+        """Number labels by the order in which they were first seen; `_finish` sorts them."""
         return _number_labels(labels, self._codes)
 
     def _finish(self) -> None:
@@ -258,12 +258,12 @@ def _stack_rows(X: Sequence[Matrix]) -> Matrix:
 
 
 def _kind(X: Matrix) -> type[np.floating]:
-    """float32 stays, everything else becomes float64."""
+    """Return the type to store: float32 stays, everything else becomes float64."""
     return np.float32 if X.dtype == np.float32 else np.float64
 
 
 def _number_labels(labels: np.ndarray, numbers: dict[Any, int]) -> np.ndarray:
-    """Numbers of labels; those that are new get the next ones."""
+    """Return the numbers of labels; new labels get the next ones."""
     found, inverse = np.unique(labels, return_inverse=True)
     own = [numbers.setdefault(label, len(numbers)) for label in found.tolist()]
     return np.array(own, dtype=np.int32)[inverse]
@@ -275,7 +275,7 @@ def _check_one_kind(labels: Iterable[object]) -> None:
 
 
 def _links(matching: np.ndarray) -> np.ndarray:
-    """(row, column) of the links of a table, or of a vector of column numbers with -1 for none."""
+    """Return (row, column) of the links of a table, or of a vector of column numbers with -1 for none."""
     if matching.ndim == 2:
         return np.argwhere(matching)
     row = np.flatnonzero(matching >= 0)

@@ -48,7 +48,7 @@ def _inside(value: dict | list) -> list[dict | list]:
 
 
 def check_form(value: object, form: object, name: str) -> None:
-    """ValueError that names the first part of `value` that has not the form it must have.
+    """Raise a ValueError that names the first part of `value` that does not have its form.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ Kinds = tuple[types.Type, ...]
 
 @cache
 def cache_folder(source: Path = Path(__file__)) -> Path:
-    """Folder of the compiled kernels of one source file, named by a hash of all that they may contain.
+    """Return the folder of one source file's kernels, named by a hash of all that they may contain.
 
     ``STRUCTLEARN_CACHE`` overrides the parent folder.
     """
@@ -89,7 +89,7 @@ class PackageCache(FunctionCache):
         return CheckedFiles(folder, self._impl.filename_base, self._impl.locator.get_source_stamp(), read)
 
     def load_overload(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
-        """The compiled form; None where a compilation begins, which is announced."""
+        """Return the compiled form; None where a compilation begins, which is announced."""
         found = None
         for load in (self._load_shipped, self._load_kept):
             with suppress(Exception):  # whatever is wrong with a cache is no reason to end a run
@@ -99,7 +99,7 @@ class PackageCache(FunctionCache):
         return found
 
     def _load_shipped(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
-        """As Numba loads from a cache, with the CPU that the kernels were built for in the place of ours."""
+        """Load a shipped kernel as Numba loads from a cache, for the CPU that it was built for."""
         kernels = shipped_kernels()
         if kernels is None or kernels.obstacle:
             return None

@@ -12,7 +12,7 @@ _told: list[str] = []
 
 @contextmanager
 def announce_compilation() -> Iterator[None]:
-    """Inside, the first kernel that has to be compiled is announced on stderr."""
+    """Announce on stderr the first kernel that has to be compiled inside this context."""
     _waiting.append(None)
     try:
         yield
@@ -21,7 +21,7 @@ def announce_compilation() -> Iterator[None]:
 
 
 def begins(obstacle: str = "") -> None:
-    """To be called when a kernel is about to be compiled; `obstacle` says why none will be kept."""
+    """Note that a kernel is about to be compiled; `obstacle` says why the result cannot be kept."""
     if not _waiting or _told:
         return
     why = f"since {obstacle}" if obstacle else "for the first use (cached afterwards)"

@@ -50,7 +50,7 @@ class CheckedFiles:
         self._stamp = f"{numba.__version__} {stamp}\n".encode()
 
     def load(self, key: Hashable) -> object:
-        """What was saved under `key`; None if there is nothing that can be trusted."""
+        """Return what was saved under `key`; None if there is nothing that can be trusted."""
         name = self._index().get(key)
         content = None if name is None else self._read(self._folder / name)
         if content is None or self._data_name(content) != name:
@@ -80,7 +80,7 @@ class CheckedFiles:
         return f"{self._name}.{self._hash(content).hex()}.nbc"
 
     def _hash(self, content: bytes) -> bytes:
-        """Of the content, for this Numba and these sources: what is of others is as good as damaged."""
+        """Return the hash of the content for this Numba and these sources: other versions do not match."""
         found = hashlib.blake2b(self._stamp, digest_size=_HASH_BYTES)
         found.update(content)
         return found.digest()
@@ -94,7 +94,7 @@ class CheckedFiles:
 
 
 def read_trusted(path: Path) -> bytes | None:
-    """The content of a file of the cache; None if there is none, or others may have written it."""
+    """Return the content of a file of the cache; None if there is none, or others may have written it."""
     if not is_trusted(path.parent):
         return None
     try:
@@ -118,7 +118,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _in_turn(folder: Path) -> Iterator[None]:
-    """One process at a time; nobody waits for long, and nobody at all where the system has no locks."""
+    """Let one process in at a time, without a long wait, and without any where the system has no locks."""
     with ExitStack() as held:
         with suppress(ImportError, OSError):
             import fcntl

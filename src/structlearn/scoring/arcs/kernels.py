@@ -90,7 +90,7 @@ def arcs_workspace(scoring: Arcs) -> ArcWork:
 
 @leaf
 def _code(scoring: Arcs, i: int, position: int, column: int) -> np.uint64:
-    """The code of position 0, the root, of a word 1 .. n, or of what is outside."""
+    """Return the code of position 0 (the root), of a word 1 .. n, or of a place outside."""
     first = scoring.first[i]
     if position == 0:
         return ROOT_CODE
@@ -156,7 +156,7 @@ def _prepare_between(scoring: Arcs, i: int, n: int, work: ArcWork) -> None:
 
 @leaf
 def _bucket(h: int, m: int) -> int:
-    """1 .. 14: direction, and length 1, 2, 3, 4, 5, 6 to 10, more."""
+    """Return a bucket 1 .. 14: the direction, and the length 1, 2, 3, 4, 5, 6 to 10, or more."""
     length = abs(h - m)
     size = length if length <= 5 else (6 if length <= 10 else 7)
     return size if h < m else size + 7
@@ -192,7 +192,7 @@ def _arc_score(scoring: Arcs, work: ArcWork, h: int, m: int, w: Array) -> float:
 
 @leaf
 def _arc_places(scoring: Arcs, work: ArcWork, h: int, m: int, out: Array) -> int:
-    """Places in w of the features of an arc, some perhaps more than once; their number."""
+    """Write the places in w of an arc's features, some perhaps more than once; return how many."""
     shift, s = scoring.shift, _bucket(h, m)
     n_plain, n_all = scoring.templates.n_plain, scoring.templates.seed.size
     size = 0
@@ -251,7 +251,7 @@ def arcs_add_pullback(scoring: Arcs, i: int, delta: Array, scale: float, w: Arra
 
 @leaf
 def _squared_and_clear(scoring: Arcs, n: int, delta: Array, work: ArcWork) -> float:
-    """The squared norm of the pulled-back delta in `work.weights`, which become zero again."""
+    """Return the squared norm of the pulled-back delta in `work.weights`, and set these to zero again."""
     places = work.places
     total = 0.0
     for h in range(n + 1):
@@ -284,7 +284,7 @@ def arcs_gram(scoring: Arcs, i: int, delta: Array, wanted: Array, work: ArcWork,
 
 @kernel
 def arc_norms(scoring: Arcs, first: int, last: int, norms: Array) -> None:
-    """||Phi_i^T e_j|| of every arc j."""
+    """Compute ||Phi_i^T e_j|| of every arc j."""
     work = arcs_workspace(scoring)
     places = work.places
     at = 0
@@ -305,7 +305,7 @@ def arc_norms(scoring: Arcs, first: int, last: int, norms: Array) -> None:
 
 @kernel
 def count_features(scoring: Arcs, heads: Array, sizes: Array) -> None:
-    """How many features the arc from heads[m] to each word m of all sentences has."""
+    """Count the features of the arc from heads[m] to each word m of all sentences."""
     work = arcs_workspace(scoring)
     places = work.places
     for i in range(scoring.first.size - 1):

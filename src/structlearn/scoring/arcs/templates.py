@@ -43,12 +43,12 @@ class Templates(NamedTuple):
 
 
 def columns_of_templates(templates: Sequence[str]) -> list[str]:
-    """Names of the columns that templates read, in the order of their first use."""
+    """Return the names of the columns that templates read, in the order of their first use."""
     return list(dict.fromkeys(column for line in templates for *_, column in map(_parse_atom, line.split())))
 
 
 def compile_templates(templates: Sequence[str], columns: Sequence[str]) -> Templates:
-    """Templates over numbered columns; ValueError for what is none."""
+    """Compile templates over numbered columns; ValueError for a line that is not a template."""
     lines = [list(map(_parse_atom, line.split())) for line in templates]
     if not lines:
         raise ValueError("A parser needs at least one template; the empty string is the simplest.")
@@ -79,7 +79,7 @@ def _parse_atom(atom: str) -> tuple[int, int, str]:
 
 
 def _numbers(n: int) -> Array:
-    """Fixed pseudo-random numbers (splitmix64): models in files depend on them."""
+    """Return fixed pseudo-random numbers (splitmix64): models in files depend on them."""
     found, state = [], 0
     for _ in range(n):
         state = (state + 0x9E3779B97F4A7C15) & _MASK

@@ -53,7 +53,7 @@ class LabelledRows(NamedTuple):
 @implements(scoring_workspace, LabelledRows)
 @jitable
 def rows_workspace(scoring: LabelledRows) -> tuple[Array, Array]:
-    """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
+    """Return room for a pulled-back direction (zero between uses; only without Gram matrices), and labels."""
     n = scoring.n_labels
     size = (scoring.n_features + int(scoring.intercept)) * n + scoring.n_shared
     pulled = lacks_gram(scoring.first, scoring.gram_first)
@@ -101,7 +101,7 @@ def rows_score(scoring: LabelledRows, i: int, w: Array, work: tuple[Array, Array
 def rows_score_subset(
     scoring: LabelledRows, i: int, w: Array, wanted: Array, work: tuple[Array, Array], theta: Array
 ) -> None:
-    """Row by row: label by label where few are wanted, all at once where they are many."""
+    """Score row by row: label by label where few are wanted, all at once where they are many."""
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     for t in range(scoring.first[i + 1] - a):
@@ -129,7 +129,7 @@ def _few(wanted: Array, first: int, n: int) -> bool:
 @implements(prefetch, LabelledRows)
 @leaf
 def rows_prefetch(scoring: LabelledRows, i: int) -> None:
-    """All of an example of one row; the rest of a longer one follows in sequence, which needs no asking."""
+    """Ask for all of an example of one row; the rest of a longer one follows in sequence without asking."""
     prefetch_row(scoring.rows, scoring.first[i])
 
 
@@ -162,7 +162,7 @@ def _prefetch_sparse(rows: SparseRows, row: int) -> None:
 def rows_add_pullback(
     scoring: LabelledRows, i: int, delta: Array, scale: float, w: Array, work: tuple[Array, Array]
 ) -> None:
-    """Row by row: z_i mixes few vertices, so that most of a row of delta is zero."""
+    """Add row by row: z_i mixes few vertices, so that most of a row of delta is zero."""
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
@@ -204,7 +204,7 @@ def rows_add_pullback(
 
 @leaf
 def _nonzero_labels(row: Array, labels: Array) -> int:
-    """Labels where a row of delta is not zero; returns how many."""
+    """List the labels where a row of delta is not zero; return how many there are."""
     count = 0
     for k in range(row.size):
         labels[count] = k
@@ -282,7 +282,7 @@ def _gram_of_rows(scoring: LabelledRows, i: int, length: int, delta: Array, out:
 
 @operation
 def squared_and_clear(rows: DenseRows | SparseRows, scoring: LabelledRows, i: int, pulled: Array) -> Any:
-    """The squared norm of Phi_i^T delta, which is then zero again."""
+    """Return the squared norm of Phi_i^T delta, and set it to zero again."""
 
 
 @implements(squared_and_clear, DenseRows)
@@ -294,7 +294,7 @@ def _clear_dense(rows: DenseRows, scoring: LabelledRows, i: int, pulled: Array) 
 @implements(squared_and_clear, SparseRows)
 @leaf
 def _clear_sparse(rows: SparseRows, scoring: LabelledRows, i: int, pulled: Array) -> float:
-    """Only what example i touches."""
+    """Clear only what example i touches."""
     n = scoring.n_labels
     total = _clear(pulled[scoring.n_features * n :])
     for p in range(rows.indptr[scoring.first[i]], rows.indptr[scoring.first[i + 1]]):
@@ -313,7 +313,7 @@ def _clear(x: Array) -> float:
 
 @kernel
 def fill_gram(scoring: LabelledRows) -> None:
-    """Gram matrices of the rows of each example that is not too long for one, the constant included."""
+    """Compute the Gram matrix of the rows of each example that is not too long, the constant included."""
     constant = 1.0 if scoring.intercept else 0.0
     for i in range(scoring.first.size - 1):
         a, at = scoring.first[i], scoring.gram_first[i]

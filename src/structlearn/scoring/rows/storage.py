@@ -40,7 +40,7 @@ def count_nonzeros(X: Array, counts: Array) -> None:
 
 @leaf
 def take_nonzeros(X: Array, starts: Array, columns: Array, values: Array) -> None:
-    """Those entries and their columns, row by row; starts : where each row begins."""
+    """Write those entries and their columns, row by row; starts : where each row begins."""
     for r in range(X.shape[0]):
         at = starts[r]
         for j in range(X.shape[1]):
@@ -54,17 +54,17 @@ def take_nonzeros(X: Array, starts: Array, columns: Array, values: Array) -> Non
 
 @operation
 def extent(rows: DenseRows | SparseRows, row: int) -> Any:
-    """Where the entries of a row are, and how many."""
+    """Return where the entries of a row are, and how many."""
 
 
 @operation
 def entry(rows: DenseRows | SparseRows, at: int, k: int) -> Any:
-    """The feature and the value of the k-th entry of the row that is at `at`."""
+    """Return the feature and the value of the k-th entry of the row that is at `at`."""
 
 
 @operation
 def row_product(rows: DenseRows | SparseRows, row: int, other: int) -> Any:
-    """Inner product of two rows."""
+    """Return the inner product of two rows."""
 
 
 @operation
@@ -130,7 +130,7 @@ def _dense_product(rows: DenseRows, row: int, other: int) -> float:
 @implements(row_product, SparseRows)
 @leaf
 def _sparse_product(rows: SparseRows, row: int, other: int) -> float:
-    """By merging the sorted indices."""
+    """Merge the sorted indices."""
     p, p_end = rows.indptr[row], rows.indptr[row + 1]
     q, q_end = rows.indptr[other], rows.indptr[other + 1]
     total = 0.0
