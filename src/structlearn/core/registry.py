@@ -46,7 +46,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         del self._entries[name]
 
     def entry(self, name: object) -> Entry:
-        """Return the entry of this name; ValueError that lists all and suggests the nearest if there is none."""
+        """Return the entry of this name, or raise a ValueError that lists all and suggests the nearest."""
         return self._entries[one_of(self.what, name, self._entries)]
 
     def __getitem__(self, name: str) -> Entry:

@@ -64,7 +64,7 @@ class Magnitude(NamedTuple):
         return (UNIT * roundings + self.accuracy) * self.size(_norm_rounded_up(w)) + UNIT * sums
 
     def dual(self, slope: float, penalty: float, steps: float = 0.0) -> float:
-        """Bound the error of D(z) from above, where ||dD/du|| <= slope, after `steps` that changed w and z."""
+        """Bound the error of D(z) from above, if ||dD/du|| <= slope, after `steps` that changed w and z."""
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
         sums = 2 * (self.n_weights + steps) * abs(penalty)
         return (UNIT * roundings + self.accuracy) * self.size(slope) + UNIT * sums

@@ -99,4 +99,4 @@ class Composite(Problem, Protocol):
         """Add up the oracle's answers at w: the dual map is minus the gradient of the losses."""
 
     def dual_of_map(self, dual_map: Array, cost: float) -> Bound:
-        """Return D of the dual point of this dual map and cost, or of one on the way there where D is finite."""
+        """Return D of the dual point of this dual map and cost, or of one on the way where D is finite."""

@@ -31,7 +31,7 @@ class _Compilations(event.Listener):
             self.total += time.perf_counter() - self._begin
 
     def seconds(self) -> float:
-        """So far, the one under way included."""
+        """Return the seconds so far, the compilation under way included."""
         return self.total + (time.perf_counter() - self._begin if self._depth else 0.0)
 
 

@@ -138,7 +138,7 @@ class _Run(Generic[Kind, State]):
     settled: tuple[State, DualPoint | None] | None = None
 
     def record(self, state: State, rng: np.random.Generator) -> dict[str, object]:
-        """All that is needed to go on from here."""
+        """Return all that is needed to go on from here."""
         return {
             "state": self.solver.saved(self.objective, state),
             "random": rng.bit_generator.state,
@@ -151,7 +151,7 @@ class _Run(Generic[Kind, State]):
         }
 
     def resume(self, record: Mapping[str, Any], rng: np.random.Generator) -> State:
-        """Go on from a record that was read from a file; its state."""
+        """Go on from a record that was read from a file; return its state."""
         with refuse_misfits():
             check_saved(record, Best, self.objective.n_weights)
             rng.bit_generator.state = record["random"]
@@ -196,7 +196,7 @@ class _Run(Generic[Kind, State]):
             self.clock.set_back(begin)
 
     def confirm(self, state: State) -> State:
-        """Where the gap is closed, make sure of it: what was added up step by step is added up afresh.
+        """Make sure that a closed gap is closed: what was added up step by step is added up afresh.
 
         If it is open then, training goes on from there.
         """
@@ -204,7 +204,7 @@ class _Run(Generic[Kind, State]):
         return self._settle(state)[0] if closed else state
 
     def _settle(self, state: State) -> tuple[State, DualPoint | None]:
-        """A state made consistent, and its dual point; certified by its values alone: they have no drift."""
+        """Make a state consistent; return it and its dual point, certified by values without drift."""
         if self.settled is None or self.settled[0] is not state:
             self.settled = self.solver.settle(self.objective, state)
             if self.solver.accumulates:
@@ -213,7 +213,7 @@ class _Run(Generic[Kind, State]):
         return self.settled
 
     def _share(self, state: State, passes: float) -> float:
-        """How much further to go until the next evaluation: at first as far again, where tol is far."""
+        """Return how far to go until the next evaluation: at first as far again, where tol is far."""
         far = 10 * self.tolerance.gap < self.solver.progress(state).estimate < np.inf
         return 1.0 if far and passes < 10 else 0.1
 
@@ -239,7 +239,7 @@ class _Run(Generic[Kind, State]):
         return self.best
 
     def _better(self, best: Best, candidate: Candidate) -> Best:
-        """The better one of two primal values; where none is certified, the later one."""
+        """Return the better one of two primal values; where none is certified, the later one."""
         w, value, certifies = candidate.w, candidate.primal, self.solver.certifies
         value = self.objective.primal(w) if value is None else value
         if best.w.size and certifies and not value < best.primal:  # nor where it is not a number
@@ -254,7 +254,7 @@ class _Run(Generic[Kind, State]):
         return best._replace(w=w.copy(), primal=float(value), rounding=rounding)
 
     def _check_gap(self, best: Best, state: State) -> Best:
-        """A gap below zero is a proof that an answer of the oracle was not maximal: OracleError.
+        """Raise an OracleError for a gap below zero, which proves that an oracle's answer was not maximal.
 
         One that may come of the tolerance of an oracle of one's own counts as a rounding error.
         """
@@ -273,7 +273,7 @@ class _Run(Generic[Kind, State]):
         return Row(len(self.history), self.passes(state), oracle_calls, seconds, best.primal, bound, gap)
 
     def reason(self, state: State) -> str:
-        """Why to stop now, as a sentence; empty to go on."""
+        """Say why to stop now, as a sentence; return an empty text to go on."""
         best, tolerance = self.best, self.tolerance
         progress = self.solver.progress(state)
         if best.gap <= tolerance.gap and self.solver.certifies:
@@ -304,7 +304,7 @@ class _Run(Generic[Kind, State]):
         return Statement(advice, spent=spent, left=left)
 
     def _spent_budget(self, progress: Progress) -> Statement | None:
-        """The budget that is spent, if one is."""
+        """Name the budget that is spent, if one is."""
         stop = self.stopping
         if stop.max_seconds is not None and self.spent_before + self.clock.seconds >= stop.max_seconds:
             return Statement("{max_seconds=}", max_seconds=float(stop.max_seconds))

@@ -25,7 +25,7 @@ class Need:
 
 
 def _regularization(objective: Problem) -> str:
-    """Checked with the estimators' parameters: a radius, or the perceptron, does without."""
+    """Return nothing: estimators check the parameter; a radius, or the perceptron, does without."""
     return ""
 
 
@@ -60,7 +60,7 @@ NEEDS = {
 
 
 def check_needs(solver: Solver, objective: Problem) -> None:
-    """ValueError if the objective lacks what the solver's class needs."""
+    """Raise a ValueError if the objective lacks what the solver's class needs."""
     for need in sorted(solver.needs):
         lack = NEEDS[need].lack(objective)
         if lack:
@@ -68,7 +68,7 @@ def check_needs(solver: Solver, objective: Problem) -> None:
 
 
 def _name_of(solver: Solver) -> str:
-    """What users call it, or that of its class."""
+    """Return the name that users know, or else that of the class."""
     from structlearn.core.registry import resolve_name
     from structlearn.solvers.registry import SOLVERS
 

@@ -90,7 +90,7 @@ def _describe_option(field: Field[Any], what: str) -> list[tuple[str, str]]:
 
 
 def with_objects(options: Mapping[str, object]) -> dict[str, object]:
-    """The options, with objects for the orders, directions and step rules that they name."""
+    """Return the options with objects for the orders, directions and step rules that they name."""
     found = dict(options)
     if isinstance(found.get("order"), str):
         found["order"] = ORDERS[one_of("order", found["order"], ORDERS)]()

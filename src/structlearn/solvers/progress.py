@@ -26,7 +26,7 @@ SECONDS_WITHOUT_BAR = 2.0
 def report_progress(
     stopping: Stopping, *, verbose: int = 0, callback: Callable[[Row], object] | None = None
 ) -> Iterator[Callable[[Row], object]]:
-    """A callback that reports each evaluation on stderr, and calls the user's."""
+    """Provide a callback that reports each evaluation on stderr, and calls the user's."""
     bar = _Bar(stopping) if sys.stderr.isatty() and not verbose else None
 
     def report(row: Row) -> object:
@@ -57,7 +57,7 @@ class Watchable:
     _watch: Callable[..., object] | None = None
 
     def _weights_watcher(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
-        """What `solve` shows its weights to: `place` gives them to the estimator."""
+        """Return what `solve` shows its weights to: `place` gives them to the estimator."""
         watch = self._watch
         if watch is None:
             return None
@@ -71,7 +71,7 @@ class Watchable:
 
 @contextmanager
 def count_steps(task: str, total: int) -> Iterator[Callable[[], object]]:
-    """A function to call after each of `total` steps of a task; on a terminal it moves a bar."""
+    """Provide a function to call after each of `total` steps of a task; on a terminal it moves a bar."""
     begin = time.perf_counter()
     done = 0
     bar: Progress | None = None
@@ -121,7 +121,7 @@ class _Bar:
         self.bar.update(self.bar.task_ids[0], completed=done, says=_describe_row(row))
 
     def estimate_done(self) -> float:
-        """How much is done by now."""
+        """Estimate how much is done by now."""
         ahead = self.speed * (time.perf_counter() - self.told)
         return self.done + min(ahead, (1.0 - self.done) / 2)
 
@@ -135,7 +135,7 @@ class _Bar:
 
 
 def _describe_row(row: Row) -> str:
-    """The gap, where the solver knows one, and the passes."""
+    """Write the gap, where the solver knows one, and the passes."""
     gap = f"gap {row.gap:.2g}, " if isfinite(row.gap) else ""
     return f"{gap}pass {row.passes:.0f}"
 
@@ -143,7 +143,7 @@ def _describe_row(row: Row) -> str:
 def _open_bar(
     task: str, total: float, *, says: str = "", moves: Callable[[], float] | None = None
 ) -> Progress:
-    """A bar that ends with what a run `says`, or with how many steps are done.
+    """Open a bar that ends with what a run `says`, or with how many steps are done.
 
     Where it `moves` by itself, that is asked whenever it is drawn.
     """

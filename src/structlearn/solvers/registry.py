@@ -68,7 +68,7 @@ class SolverEntry:
         return class_of(resolve_name(self.make)).penalties if self.make else ("l2",)
 
     def make_solver(self, options: Mapping[str, object]) -> Solver:
-        """The solver with these options, which must be its own."""
+        """Make the solver with these options, which must be its own."""
         from structlearn.solvers.options import with_objects
 
         made: Solver = resolve_name(self.make)(**with_objects(options))
@@ -199,22 +199,22 @@ SOLVERS: Registry[SolverEntry] = Registry(
 
 
 def solvers_for(family: str) -> list[str]:
-    """The names of the solvers that train a family of losses, those made for it first."""
+    """Return the names of the solvers that train a family of losses, those made for it first."""
     fit = [entry for entry in SOLVERS.values() if family in entry.trains]
     return [entry.name for entry in sorted(fit, key=lambda entry: entry.trains.index(family))]
 
 
 def structured_solvers() -> list[str]:
-    """The names of the solvers of losses over structures, which all but those of least squares are."""
+    """Return the names of the solvers of losses over structures: all but those of least squares."""
     return [entry.name for entry in SOLVERS.values() if set(entry.trains) != {SQUARES}]
 
 
 def whole_name(name: str) -> str:
-    """The name that a short one stands for; any other stands for itself."""
+    """Return the name that a short one stands for; any other stands for itself."""
     return next((entry.name for entry in SOLVERS.values() if entry.short and entry.short == name), name)
 
 
 def compared_solvers() -> list[str]:
-    """The names of the solvers that `compare` tries where none is named, in its order."""
+    """Return the names of the solvers that `compare` tries where none is named, in its order."""
     places = {entry.name: entry.compared for entry in SOLVERS.values() if entry.compared is not None}
     return sorted(places, key=places.__getitem__)

@@ -59,7 +59,7 @@ class History:
         return iter(self.rows)
 
     def __getitem__(self, key: str | int | slice) -> Any:
-        """A column by name, a row by number."""
+        """Return a column by name, a row by number."""
         if isinstance(key, str):
             if key in self.extra:
                 return np.array(self.extra[key])
@@ -117,7 +117,7 @@ class History:
         return axes
 
     def to_frame(self) -> pd.DataFrame:
-        """The trace as a pandas DataFrame (pandas is optional)."""
+        """Return the trace as a pandas DataFrame (pandas is optional)."""
         import pandas as pd
 
         return pd.DataFrame(self._table(), columns=list(self.columns))
@@ -161,7 +161,7 @@ class Certificate:
         return "\n".join(f"{name}: {_plain(value)}" for name, value in self.as_dict().items())
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks, in their colours."""
+        """Return a table, for notebooks, in their colours."""
         left = 'style="text-align: left; white-space: normal"'
         rows = (
             f'<tr><th scope="row" {left}>{name}</th><td {left}>{escape(_plain(value))}</td></tr>'

@@ -52,7 +52,7 @@ class Stopping:
     relative: bool = False
 
     def tolerance(self, at_zero: float) -> Tolerance:
-        """The gap at which training ends where P(0) is `at_zero`; absolute where that is 0."""
+        """Return the gap at which training ends where P(0) is `at_zero`; absolute where that is 0."""
         if not at_zero > 0:
             return Tolerance(self.tol)
         if self.relative:

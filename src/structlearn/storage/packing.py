@@ -197,7 +197,7 @@ class PackedWriter:
         self._folder.append(name, ends)
 
     def _code_labels(self, labels: np.ndarray) -> np.ndarray:
-        """Number labels by the order in which they were first seen; `_finish` sorts them."""
+        """Return labels as numbers, in the order in which they were first seen; `_finish` sorts them."""
         return _number_labels(labels, self._codes)
 
     def _finish(self) -> None:

@@ -109,7 +109,7 @@ class ShippedKernels(NamedTuple):
         return self.manifest.platform, self.manifest.cpu, target_features(self.manifest.features)
 
     def read(self, path: Path) -> bytes | None:
-        """Return the content of a file; None if it is not what the manifest says, or not ours alone to write."""
+        """Return the content of a file; None if it differs from the manifest, or cannot be trusted."""
         content = read_trusted(path)
         known = self.manifest.files.get(path.relative_to(self.folder).as_posix())
         return content if content is not None and _sha256(content) == known else None

@@ -66,7 +66,7 @@ class Before(NamedTuple):
 
 @kernel
 def room_before(store: Store, order: Array) -> Before:
-    """Room for the weights of some blocks. An atom that a visit adds finds its weight zero."""
+    """Make room for the weights of some blocks. An atom that a visit adds finds its weight zero."""
     first = np.zeros(order.size + 1, dtype=np.int64)
     for q in range(order.size):
         first[q + 1] = first[q] + store.atom_first[order[q] + 1] - store.atom_first[order[q]]
@@ -110,7 +110,7 @@ def active_pass(
     gaps: Array,
     before: Before,
 ) -> None:
-    """One visit for each block of `order`: all of it, without the oracle, or the oracle alone.
+    """Visit each block of `order` once: in full, without the oracle, or with the oracle alone.
 
     problem : the blocks, `VisitRules`, what to do, and which pass this is. Where `before` has room, it takes
     the weights of the atoms as they are before the visit.
@@ -130,7 +130,7 @@ def visit_blocks(
     before: Before,
     scratch: VisitScratch,
 ) -> None:
-    """As `active_pass`, with scratch memory that may be used again; oracle : structure and scoring."""
+    """Do as `active_pass`, with scratch memory that may be used again; oracle : structure and scoring."""
     structure, scoring = oracle
     blocks, rules, doing, now = problem
     cached = doing == CACHED
@@ -226,7 +226,7 @@ class ThreadState(NamedTuple):
 
 
 def room_for(n_threads: int, size: int) -> Array:
-    """Two rows for each thread, what it writes there apart from what others do."""
+    """Allocate two rows for each thread, far enough from what other threads write."""
     return np.empty((2, n_threads, size + WORDS_APART))
 
 
@@ -252,7 +252,7 @@ def run_rounds(
     gaps: Array,
     sums: Accumulators,
 ) -> None:
-    """The part of thread k.
+    """Run the part of thread k.
 
     Every thread settles every round by itself, on a w of its own: they come to the same, bit for bit. A
     thread may be one round ahead of those who still settle the last, unless blocks come again.

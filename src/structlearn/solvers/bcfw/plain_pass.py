@@ -40,7 +40,7 @@ def plain_pass(
     own: Accumulators,
     point: tuple[Array, Array, Array],
 ) -> None:
-    """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines.
+    """Run algorithm 4 of the paper for the blocks of `order`; the comments number its lines.
 
     own : `Accumulators`; point : z, the bounds h and the gaps
     """

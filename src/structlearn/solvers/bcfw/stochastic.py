@@ -88,7 +88,7 @@ class StochasticExtragradient(ActiveBlocks):
 
 
 def weights_with_lead(objective: Objective, state: BlockState) -> LedWeights:
-    """The weights of this solver's states, which have a lead (`start` and `restored` see to it)."""
+    """Return the weights of this solver's states, which have a lead (`start` and `restored` see to it)."""
     assert state.lead is not None  # noqa: S101
     return LedWeights(objective, state.w, state.lead, state.pace)
 
@@ -107,7 +107,7 @@ def is_estimated_after(passes: int) -> bool:
 
 
 def squared_travel(objective: Objective, point: BlockPoint) -> float:
-    """sum_i p_i^2 ||Phi_i^T (mu_i - z_i)||^2."""
+    """Return sum_i p_i^2 ||Phi_i^T (mu_i - z_i)||^2."""
 
     def one(chunk: tuple[int, int]) -> float:
         first, last = chunk

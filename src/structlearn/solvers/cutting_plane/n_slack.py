@@ -40,11 +40,11 @@ class Constraints(NamedTuple):
     idle: Array
 
     def loss(self, w: Array) -> Array:
-        """p_i times what each constraint says the loss of its example is at least."""
+        """Return p_i times the lower bound that each constraint sets on the loss of its example."""
         return self.cost - self.dual_maps @ w
 
     def weights(self, regularization: float) -> Array:
-        """w(z) of the mixture that alpha says."""
+        """Return w(z) of the mixture that alpha says."""
         return self.dual_maps.T @ self.alpha / regularization
 
     def take(self, kept: Array) -> Constraints:
@@ -106,7 +106,7 @@ class NSlack(SolverBase[NSlackState]):
         return state._replace(w=warm.w.copy())
 
     def _refuse_large(self, objective: Objective) -> None:
-        """From the rows of a few examples: all rows, and the factor of the master problem."""
+        """Refuse problems too large for memory, by the constraints' rows of a few examples."""
         n, few = objective.n_active, objective.active[:8]
         dual_maps = _make_constraints(
             objective, objective.each_prediction(np.zeros(objective.n_weights), few)
@@ -133,7 +133,7 @@ class NSlack(SolverBase[NSlackState]):
         return self._mix(objective, state._replace(constraints=state.constraints.join(asked.take(violated))))
 
     def _find_violated(self, state: NSlackState, asked: Constraints) -> Array:
-        """Which answers say more of their example's loss than its working set does."""
+        """Find the answers that say more of their example's loss than its working set does."""
         known = np.zeros(int(max(asked.owner.max(), state.constraints.owner.max(initial=0))) + 1)
         np.maximum.at(known, state.constraints.owner, state.constraints.loss(state.w))
         excess = asked.loss(state.w) - known[asked.owner]
@@ -152,13 +152,13 @@ class NSlack(SolverBase[NSlackState]):
         return [Candidate(state.w, dual=state.dual)]
 
     def settle(self, objective: Objective, state: NSlackState) -> tuple[NSlackState, Array]:
-        """The dual point mu_i - sum_k alpha_k (mu_i - s_k)."""
+        """Return the dual point mu_i - sum_k alpha_k (mu_i - s_k)."""
         z = objective.gold_point() - state.constraints.moves.T @ state.constraints.alpha
         return state._replace(order=state.order[:0]), z
 
 
 def _make_constraints(objective: Objective, answers: Iterable[tuple[int, Array]]) -> Constraints:
-    """Constraints from pairs of an example and a point of its polytope."""
+    """Make constraints from pairs of an example and a point of its polytope."""
     dual_maps, moves, cost, owner = [], [], [], []
     for i, parts in answers:
         dual_map, paid = objective.plane(i, parts)
@@ -177,7 +177,7 @@ def _make_constraints(objective: Objective, answers: Iterable[tuple[int, Array]]
 
 
 def _entries(vector: Array, offset: int) -> tuple[Array, Array]:
-    """Columns and values of what is not zero."""
+    """Return columns and values of what is not zero."""
     column = np.flatnonzero(vector)
     return column + offset, vector[column]
 

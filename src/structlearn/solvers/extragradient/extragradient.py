@@ -127,7 +127,7 @@ class Extragradient(SaddleSolver[ExtragradientState]):
 
     @staticmethod
     def _certify(objective: Objective, state: ExtragradientState) -> tuple[Candidate, ...]:
-        """The last iterate and, with its restricted gap, the average."""
+        """Return the last iterate and, with its restricted gap, the average."""
         penalty = radial(objective.penalty, "extragradient")
         last = Average.empty(state.w.size).with_point(state.w, state.v, 1.0)
         means = [last, state.epoch.average] if state.epoch.steps > 1 else [last]
@@ -140,7 +140,7 @@ class Extragradient(SaddleSolver[ExtragradientState]):
 
 
 def _advance(penalty: RadialPenalty, state: ExtragradientState) -> ExtragradientState:
-    """One iteration: w+, and z+ as often as it takes to find a step that counts."""
+    """Make one iteration: w+, and z+ as often as it takes to find a step that counts."""
     saddle, v, epoch = state.saddle, state.v, state.epoch
     objective, tries = saddle.objective, state.tries
     tau = state.eta / state.omega
@@ -182,7 +182,7 @@ def _longest_step(saddle: Saddle, z: Point, v: Point) -> float:
 
 
 def _restart_if_due(state: ExtragradientState) -> ExtragradientState:
-    """A new epoch, where the evaluation just made says that it is time."""
+    """Begin a new epoch, where the evaluation just made says that it is time."""
     epoch = state.epoch
     primal = min(candidate.primal for candidate in state.found if candidate.primal is not None)
     gap = primal - max(candidate.dual.value for candidate in state.found if candidate.dual is not None)

@@ -122,7 +122,7 @@ class PlainExtragradient(SaddleSolver[PlainState]):
 
 
 def farthest(saddle: Saddle, point: Point) -> float:
-    """At least sum_i p_i max_v B(v, z_i) for the first point, whose scores are kappa (mu - h).
+    """Bound sum_i p_i max_v B(v, z_i) from above at the first point, whose scores are kappa (mu - h).
 
     B is convex in v, so that its maximum is at a vertex, where F(v) <= e <1, v> (`Geometry.height`):
     F*(kappa (mu - h)) + max_v <e - kappa (mu - h), v>, with the shared parts' - kappa mu left out.

@@ -97,7 +97,7 @@ class Saddle:
     # ---- points ------------------------------------------------------------------------------------
 
     def first_point(self) -> Point:
-        """The point whose scores are kappa (mu - h)."""
+        """Return the point whose scores are kappa (mu - h)."""
         n_examples = self.objective.scoring.n_examples
         kept: tuple[Array, ...] = ()
         if self.full:
@@ -115,12 +115,12 @@ class Saddle:
         return point._replace(value=float(self.objective.weight[owner] @ gold.value**2) / 2)
 
     def point_at(self, z: Array) -> Point:
-        """The dense point z itself, in the full Euclidean form."""
+        """Return the dense point z itself, in the full Euclidean form."""
         nothing = np.zeros(self.objective.n_weights)
         return self.move(Point(nothing, 0.0, nothing, 0.0, 0.0, z, z), [ScoreTarget(nothing, 0.0)])[0]
 
     def move(self, base: Point, targets: list[ScoreTarget]) -> list[Point]:
-        """T of each target, in one pass over the data."""
+        """Return T of each target, in one pass over the data."""
         objective, scoring = self.objective, self.objective.scoring
         found = [self._room(base, target) for target in targets]
         costs, values = [-objective.gold_cost] * len(targets), [0.0] * len(targets)
@@ -136,7 +136,7 @@ class Saddle:
         return [point._replace(cost=c, value=f) for point, c, f in zip(found, costs, values)]
 
     def _room(self, base: Point, target: ScoreTarget) -> Point:
-        """A point to be filled in. Examples of weight zero keep their z."""
+        """Make a point to be filled in. Examples of weight zero keep their z."""
         kept = (np.empty_like(base.scores), base.z.copy()) if self.full and base.z is not None else ()
         return Point(target.a, target.b, self.objective.gold_map.copy(), 0.0, 0.0, *kept)
 
@@ -155,7 +155,7 @@ class Saddle:
     def _map(
         self, base: Point, targets: list[ScoreTarget], found: list[Point], chunk: tuple[int, int]
     ) -> list[ChunkAnswer]:
-        """Answers to the targets; in the full form their scores and z are filled in."""
+        """Answer the targets; in the full form, fill in their scores and z."""
         parts = slice(self.layout.start[chunk[0]], self.layout.start[chunk[1]])
         answers: list[ChunkAnswer] = []
         before = np.empty(0)
@@ -183,7 +183,7 @@ class Saddle:
         return theta
 
     def _rise(self, a: Array, b: float, chunk: tuple[int, int]) -> Array:
-        """Phi_i a + b c_i, with the shared parts of each example where they are apart."""
+        """Return Phi_i a + b c_i, with the shared parts of each example where they are apart."""
         scoring, (first, last) = self.objective.scoring, chunk
         theta = scoring.scores(a, first, last)
         if b:
@@ -202,7 +202,7 @@ class Saddle:
             add_gold(gold, sizes, self.layout.start, first, last, self.kappa, h, theta)
 
     def _ask(self, theta: Array, shared: Array, chunk: tuple[int, int]) -> tuple[ChunkAnswer, Array]:
-        """The answer to scores, and p_i z_i as the layout has it."""
+        """Return the answer to scores, and p_i z_i as the layout has it."""
         weighted, shared_sum = np.empty(theta.size), np.zeros(shared.size)
         known = (self.layout, self.oracle.no_gold, self.objective.weight)
         value, *_ = self.oracle.run(maximize_chunk, *known, *chunk, theta, shared, weighted, shared_sum)
@@ -264,7 +264,7 @@ def _join_parts(start: Array, first: int, last: int, local: Array, shared: Array
 
 @kernel
 def part(start: Array, first: int, last: int, whole: Array, local: Array, shared: Array) -> None:
-    """The adjoint of `_join_parts`: local parts end to end, shared parts summed."""
+    """Apply the adjoint of `_join_parts`: local parts end to end, shared parts summed."""
     at = 0
     for i in range(first, last):
         a, b = start[i] - start[first], start[i + 1] - start[first]

@@ -38,7 +38,7 @@ def _step(
     r: Array,
     dual_map: Array,
 ) -> float:
-    """A proximal step of one block of several features; about what the objective has fallen by."""
+    """Make a proximal step of one block of several features; return about how far the objective fell."""
     squared = 0.0
     for j in members:
         dual_map[j] = w[j] * bound + along(columns, j, r)
@@ -151,7 +151,7 @@ class CoordinateDescent(SolverBase[CoordinateState]):
 
 
 def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_size: int) -> CoordinateState:
-    """The values of the whole problem at a fresh residual, and the blocks that they leave."""
+    """Evaluate the whole problem at a fresh residual, and return the blocks that the values leave."""
     problem, at = objective.problem, at._replace(r=objective.residual(at.w))
     values = primal_and_dual(problem, alive, at)
     # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
@@ -161,7 +161,7 @@ def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_
 
 
 def _working_set(problem: Squares, state: CoordinateState) -> Array:
-    """The non-zero blocks, and more of those that are nearest to their bound."""
+    """Return the non-zero blocks, and more of those that are nearest to their bound."""
     alive = state.alive
     distance = np.empty(alive.size)
     used = _distances(problem, alive, state.at, state.values.fraction, distance)
@@ -181,7 +181,7 @@ def _is_used(block: Array, w: Array) -> bool:
 
 @kernel
 def _distances(problem: Squares, alive: Array, at: Iterate, fraction: float, distance: Array) -> int:
-    """How far s X_g^T r is from its bound, in units of r; -1 where w_g is not zero; the number of those."""
+    """Compute how far s X_g^T r is from its bound, in units of r, -1 where w_g is not zero; count those."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
     used = 0
@@ -197,7 +197,7 @@ def _distances(problem: Squares, alive: Array, at: Iterate, fraction: float, dis
 
 @kernel
 def _screen_blocks(problem: Squares, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
-    """Without the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
+    """Drop the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
     kept = np.empty_like(alive)

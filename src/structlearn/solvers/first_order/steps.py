@@ -23,7 +23,7 @@ class StepRule(Protocol):
     """Chooses a schedule for an objective."""
 
     def schedule(self, objective: Objective) -> Schedule:
-        """The rule's schedule."""
+        """Return the rule's schedule."""
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def subgradient_pass(
     order: Array,
     sums: tuple[Array, Array, Array, Array, Array],
 ) -> None:
-    """Steps on the examples of `order`; `problem` is the blocks, lambda and n, `sums` what they change."""
+    """Step on the examples of `order`; `problem` is the blocks, lambda and n, `sums` what steps change."""
     blocks, regularization, n_active = problem
     u, b, dual_map, totals, visits = sums
     work = workspace(structure, blocks.largest)
