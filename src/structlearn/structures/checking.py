@@ -124,7 +124,7 @@ def _run_check(
 def _outputs(
     structure: Structure, X: Sequence[Any], y: Sequence[Any]
 ) -> tuple[list[KnownOutputs], list[str]]:
-    """Every output has as many parts as its example, and is the same after decode and encode."""
+    """Check that outputs have as many parts as their examples, and survive decode and encode."""
     if len(X) != len(y):
         return [], [f"X has {len(X)} examples but y has {len(y)}: give one output per example."]
     shapes = [structure.shape(np.broadcast_to(0.0, x.shape[: structure.part_ndim])) for x in X]
@@ -154,7 +154,7 @@ def _answers(case: Case) -> Found:
 
 
 def _check_decoding(case: Case) -> Found:
-    """The outputs of answers are the same after encode and decode."""
+    """Check that the outputs of answers are the same after encode and decode."""
     if not case.structure.exact:
         return False, []
     for i, mu, z in case.pairs():
@@ -165,7 +165,7 @@ def _check_decoding(case: Case) -> Found:
 
 
 def _costs(case: Case) -> Found:
-    """Delta(z) = <c, z - mu> is finite, and not negative at any answer."""
+    """Check that Delta(z) = <c, z - mu> is finite, and not negative at any answer."""
     for i, mu, z in case.pairs():
         c = case.structure.cost(mu)
         if c.shape != mu.shape or not np.isfinite(c).all():
@@ -177,7 +177,7 @@ def _costs(case: Case) -> Found:
 
 
 def _projections(case: Case) -> Found:
-    """No output is better than the projection at the gradient of <theta, z> - 1/2 ||z||^2 there."""
+    """Check that no output beats the projection at the gradient of <theta, z> - 1/2 ||z||^2 there."""
     structure = case.structure
     for theta in case.scores(8):
         z, gradient = structure.project(theta), theta.copy()
@@ -190,7 +190,7 @@ def _projections(case: Case) -> Found:
 
 
 def _marginals(case: Case) -> Found:
-    """The logarithm of Z is not below the maximum, and marginals are its derivatives."""
+    """Check that log Z is not below the maximum, and that marginals are its derivatives."""
     structure = case.structure
     if not is_implemented(marginals, structure.record):
         return False, []
@@ -207,7 +207,7 @@ def _marginals(case: Case) -> Found:
 
 
 def _two_paths(case: Case) -> Found:
-    """`maximize` in Python and the compiled `oracle` reach the same scores."""
+    """Check that `maximize` in Python and the compiled `oracle` reach the same scores."""
     python = python_path(case.structure)
     if python is None:
         return False, []

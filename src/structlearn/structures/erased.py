@@ -59,7 +59,7 @@ def erases(record: type) -> Callable[[Rule], Rule]:
 def erase_structure(
     record: Record, largest: Shape, operations: frozenset[str]
 ) -> tuple[ErasedStructure, object]:
-    """A structure's record behind addresses, and what must live as long.
+    """Put a structure's record behind addresses; return that, and what must live as long.
 
     largest : a shape that scratch memory for every example fits
     """
@@ -67,7 +67,7 @@ def erase_structure(
 
 
 def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
-    """For a record around another: the inner one is erased first, so that the outer one compiles once."""
+    """Erase the inner one of two nested records first, so that the outer one compiles once."""
     inner, owner = erase_structure(record.inner, largest, operations | {"maximize"})
     found, owners = erase_whole(record._replace(inner=inner), largest, operations)
     return found, (owner, owners)
@@ -77,14 +77,14 @@ def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tupl
 def _erase_quadratic(
     record: Quadratic, largest: Shape, operations: frozenset[str]
 ) -> tuple[ErasedStructure, object]:
-    """Its maximum is the projection."""
+    """Erase a record whose maximum is the projection."""
     inner, owner = erase_structure(record.inner, largest, frozenset({"project"}))
     words, found = inner.project_words, inner.project
     return ErasedStructure(words, found, found, NO_OMEGA, words, found, 1.0, inner.n_shared), owner
 
 
 def erase_whole(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
-    """Every operation compiled by itself, for the record as it is."""
+    """Compile every operation by itself, for the record as it is."""
     erased = ErasedStructure(n_shared=of.shared_parts(record), strong_convexity=of.strong_convexity(record))
     owners: list[object] = []
     asked = {name: function for name, function in _LINEAR.items() if name in operations}
@@ -107,7 +107,7 @@ def erase_whole(record: Record, largest: Shape, operations: frozenset[str]) -> t
 
 
 def _for_projections(record: Record, largest: Shape) -> tuple[Words, object]:
-    """Record and scratch memory for `project`, and what must live as long.
+    """Return the record and scratch memory for `project`, and what must live as long.
 
     SparseMAP is compiled once for all structures, around the address of `maximize`.
     """

@@ -56,7 +56,7 @@ def stored(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]
 
 
 def structure_entry(structure: object) -> StructureEntry | None:
-    """The entry of a structure, which is known by its class: a user's own of the same name has none."""
+    """Return the entry of a structure, known by its class: a user's own of the same name has none."""
     entry = STRUCTURES.get(type(structure).__name__)
     return entry if entry is not None and entry.kind is type(structure) else None
 
@@ -72,6 +72,6 @@ def integer_pairs(value: object) -> bool:
 
 
 def check_graph(n_nodes: int, edges: Sized) -> None:
-    """ValueError for a graph of which hardly any node has an edge: each takes memory."""
+    """Raise a ValueError for a graph of which hardly any node has an edge: each takes memory."""
     if n_nodes > (1 << 20) + 2 * len(edges):
         raise ValueError(f"its graph has {n_nodes} nodes but {len(edges)} edges")

@@ -83,7 +83,7 @@ def no_omega(
 def difference(
     structure: Record, shape: Shape, theta: Array, shared: Array, work: object, mean: Array, log_z: float
 ) -> float:
-    """log Z - <theta, mean>, less what rounding may have added; 0/1 parts have at most 2^parts outputs."""
+    """Return log Z - <theta, mean>, less possible rounding; 0/1 parts have at most 2^parts outputs."""
     inner, size = 0.0, abs(log_z)
     for j in range(mean.size):
         if mean[j] > 0.0:
@@ -95,7 +95,7 @@ def difference(
 
 @kernel
 def clip_entropy(entropy: float, most: float) -> float:
-    """An entropy within [0, most], whatever rounding has made of it."""
+    """Clip an entropy to [0, most], whatever rounding has made of it."""
     return min(max(entropy, 0.0), most)
 
 

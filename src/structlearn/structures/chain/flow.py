@@ -86,7 +86,7 @@ def best_flow(flow: Flow, tolerance: float) -> int:
 
 @kernel
 def _start(flow: Flow) -> int:
-    """Every allowed step of a label is equally likely; slacks are positive. Returns the number of edges."""
+    """Make every allowed step of a label equally likely, with positive slacks; return the number of edges."""
     count, step, x, mu = flow.network.sizes, flow.step, flow.x, flow.mu
     n_edges = 0
     for t in range(count.size):
@@ -144,7 +144,7 @@ def _gap(flow: Flow, length: float) -> float:
 
 @kernel
 def _conduct(flow: Flow, most: float) -> None:
-    """An edge conducts x / s, less where rounding errors of potentials would be as large as the flow."""
+    """Let an edge conduct x / s, less where potentials' rounding errors would be as large as the flow."""
     count, weight, x, slack = flow.network.sizes, flow.network.weight, flow.x, flow.slack
     for t in range(count.size):
         for j in range(n_nodes_before(count, t)):

@@ -84,7 +84,7 @@ def chain_marginals_workspace(structure: ChainRecord, shape: Shape) -> ChainScra
 def chain_scores(
     structure: ChainRecord, length: int, theta: Array, shared: Array, room: Array
 ) -> SequenceScores:
-    """The scores as tables: all steps have the same. With forbidden pairs they are in `room`, masked."""
+    """Return the scores as tables: all steps share one. With forbidden pairs they are in `room`, masked."""
     n = structure.n_labels
     if structure.mask.size > 0:
         add_masks(structure, shared, room)
@@ -144,7 +144,7 @@ def chain_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    """H after `chain_marginals`: log Z - <theta, mean>, every largest score taken off, or what it has left.
+    """Return H after `chain_marginals`: log Z - <theta, mean>, largest scores taken off, or what it left.
 
     What is left of a score lies within [-708 - S, 0] wherever `mean` is not zero, so that the difference has
     an absolute error of some units in the last place of 708 L, which are subtracted.
@@ -315,7 +315,7 @@ def _exponentiate_transitions(structure: ChainRecord, shared: Array, work: Chain
 
 @numba.njit(nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})  # no NaN: so it vectorises
 def _extremes(scores: Any) -> Any:
-    """The largest and the smallest score."""
+    """Return the largest and the smallest score."""
     largest, smallest = -np.inf, np.inf
     for i in range(scores.size):
         largest = max(largest, scores[i])

@@ -47,7 +47,7 @@ def n_nodes_before(count: Array, t: int) -> int:
 
 @kernel
 def eliminate_positions(network: ResistorNetwork) -> None:
-    """total, factor and pivot <- those of the weights."""
+    """Compute total, factor and pivot from the weights."""
     count, table = network.sizes, network.table
     length = count.size
     _add_incoming(network)
@@ -78,7 +78,7 @@ def _add_incoming(network: ResistorNetwork) -> None:
 
 @kernel
 def _add_step(network: ResistorNetwork, t: int, rows: int, after: int) -> None:
-    """Conductances that eliminating q_t leaves: among p_t, to p_{t+1}, at last to the ground (diagonal)."""
+    """Add conductances left by eliminating q_t: among p_t, to p_{t+1}, at last to the ground (diagonal)."""
     weight, total, table = network.weight, network.total, network.table
     share = network.pivot[t]  # its own values come later
     ahead = network.sizes[t]
@@ -100,7 +100,7 @@ def _add_step(network: ResistorNetwork, t: int, rows: int, after: int) -> None:
 
 @kernel
 def _eliminate_position(network: ResistorNetwork, t: int, rows: int, size: int) -> None:
-    """The `rows` nodes p_t; a node without neighbours keeps its potential of 0."""
+    """Eliminate the `rows` nodes p_t; a node without neighbours keeps its potential of 0."""
     table, factor, pivot = network.table, network.factor, network.pivot
     for i in range(rows):
         left = table[i, i]

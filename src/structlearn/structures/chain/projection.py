@@ -98,7 +98,7 @@ def mix_few_sequences(
     work: SequenceProjectionScratch,
     point: Array,
 ) -> tuple[float, float]:
-    """Answers `project` by the active set; returns the maximum and its error, 0 if the rounds were enough."""
+    """Answer `project` by the active set; return the maximum and its error, 0 if the rounds were enough."""
     work.spent[0] = work.spent[1] = 0
     return active_set(structure, shape, theta, shared, work.active, point, work.rounds)
 
@@ -114,7 +114,7 @@ def mix_many_sequences(
     missing: float,
     point: Array,
 ) -> float:
-    """Answers `project` by a flow after `mix_few_sequences`, but for parts of start and end.
+    """Answer `project` by a flow after `mix_few_sequences`, but for parts of start and end.
 
     scores : `theta` and `shared` as tables. missing : the error so far.
     """
@@ -148,7 +148,7 @@ def mix_many_sequences(
 
 @kernel
 def move_sequences(scores: SequenceScores, work: SequenceProjectionScratch, moved: Array) -> None:
-    """moved <- J v, for v as the tables of `scores`, at the flow that `mix_many_sequences` has just found."""
+    """Set moved <- J v, for v as the tables of `scores`, at the flow that `mix_many_sequences` just found."""
     length, n_labels = scores.unary.shape
     most = 0
     for t in range(length):
@@ -182,7 +182,7 @@ def _best_through(scores: SequenceScores, through: Array, table: Array) -> None:
 
 @kernel
 def _choose_labels(work: SequenceProjectionScratch, length: int, width: float) -> int:
-    """Number the labels of each position that are at most `width` below the best; returns the most of one.
+    """Choose the labels of each position at most `width` below the best; return the most of one position.
 
     The best sequence through such a label has such labels only, so that none is a dead end.
     """
@@ -201,7 +201,7 @@ def _choose_labels(work: SequenceProjectionScratch, length: int, width: float) -
 
 @kernel
 def _make_flow(scores: SequenceScores, work: SequenceProjectionScratch, most: int) -> Flow:
-    """A flow through the chosen labels, with their scores."""
+    """Make a flow through the chosen labels, with their scores."""
     length = scores.unary.shape[0]
     e, v, edge, node = work.edges, work.nodes, length * most * most, length * most
     cube, size = (length, most, most), (length, most)
@@ -269,7 +269,7 @@ def _write(flow: Flow, n_tables: int, n_labels: int, point: Array) -> tuple[floa
 
 @kernel
 def _write_moves(flow: Flow, n_tables: int, n_labels: int, moved: Array) -> None:
-    """moved <- the moves of labels and steps."""
+    """Set moved <- the moves of labels and steps."""
     count, label = flow.network.sizes, flow.label
     n_local = count.size * n_labels
     moved[:] = 0.0

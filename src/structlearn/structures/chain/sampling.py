@@ -61,7 +61,7 @@ def _cumulate(scores: Array, sums: Array) -> None:
 
 @kernel
 def _draw_index(sums: Array, uniform: float) -> int:
-    """The first j with uniform * total < sums[j], by bisection: never one of probability zero."""
+    """Return the first j with uniform * total < sums[j], by bisection: never one of probability zero."""
     last = sums.size - 1
     target = min(uniform * sums[last], np.nextafter(sums[last], 0.0))  # the product may round up to the total
     low, high = 0, last

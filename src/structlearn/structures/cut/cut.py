@@ -64,7 +64,7 @@ class Cuts(Structure):
         return known & (self.n_parts[np.where(known, graph, 0)] == size)
 
     def shape(self, theta: Array) -> Shape:
-        """The graph with as many parts; ValueError if there is none, or another one."""
+        """Return the graph with as many parts; ValueError if there is none, or another one."""
         fit = np.flatnonzero(self.n_parts == np.size(theta))
         if fit.size == 1:
             return int(np.size(theta)), int(fit[0])
@@ -79,7 +79,7 @@ class Cuts(Structure):
         return ()  # nodes, while scores are of nodes and edges
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The labels y, a 0/1 vector of length n_nodes, then 1 for each edge between unlike labels."""
+        """Return the labels y, a 0/1 vector of length n_nodes, then 1 for each edge between unlike labels."""
         graph = self._graph_of(np.asarray(y), shape)
         on = encode_switches(y, graph.n_nodes)
         return np.concatenate([on, np.abs(on[graph.edges[:, 0]] - on[graph.edges[:, 1]])])
@@ -95,7 +95,7 @@ class Cuts(Structure):
         return fit[0]
 
     def decode(self, vertex: Array) -> Array:
-        """The labels of the nodes, as integers 0 and 1."""
+        """Return the labels of the nodes, as integers 0 and 1."""
         n_nodes = self.graphs[self.shape(vertex)[1]].n_nodes
         return (vertex[:n_nodes] > 0.5).astype(np.int64)
 
@@ -161,7 +161,7 @@ class Cut(Cuts):
 
     @classmethod
     def grid(cls, rows: int, columns: int, connectivity: int = 4) -> Cut:
-        """Cuts of an image, pixels row by row, each with its 4 or 8 neighbours."""
+        """Make cuts of an image, pixels row by row, each with its 4 or 8 neighbours."""
         return cls(*grid_graph(rows, columns, connectivity))
 
     def shape(self, theta: Array) -> Shape:
@@ -199,7 +199,7 @@ def cut_workspace(structure: GraphRecord, shape: Shape) -> CutWork:
 def _saturate_graph(
     structure: GraphRecord, graph: int, theta: Array, level: float, work: CutWork
 ) -> tuple[int, Array]:
-    """The maximum flow of the node scores less `level`; returns the number of nodes and the edges' ends.
+    """Find the maximum flow of the node scores less `level`; return the nodes' number and the edges' ends.
 
     No edge need carry more than all supply: so much stands for the infinite capacity of a forbidden cut.
     """
@@ -275,7 +275,7 @@ def cut_project(
 
 @kernel
 def _keep_together(b: Array, ends: Array, z: Array) -> None:
-    """The ends of an edge that must not be cut differ by rounding only: make them equal."""
+    """Make the ends of an edge that must not be cut equal: they differ by rounding only."""
     changed = True
     while changed:
         changed = False

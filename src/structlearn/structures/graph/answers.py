@@ -35,7 +35,7 @@ class GraphAnswer(NamedTuple):
 
 
 def graph_answer(record: ExactGraphs | BoundedGraphs, g: int, n_nodes: int, theta: Array) -> GraphAnswer:
-    """The best labelling of graph g that is found, and the best bound."""
+    """Return the best labelling of graph g that is found, and the best bound."""
     scores, shared = record.scores, np.empty(0)
     work: Any = workspace(record, (theta.size, g))
     if isinstance(record, ExactGraphs):

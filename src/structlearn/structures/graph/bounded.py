@@ -93,7 +93,7 @@ def _attracts(table: Array, n_edges: int) -> bool:
 
 @leaf
 def _best_cut(arcs: NodeArcs, work: BoundedWork) -> None:
-    """Two states that attract: each node stays at 0 or moves to 1."""
+    """Find the best labelling of two states that attract: each node stays at 0 or moves to 1."""
     labels, n = work.labels, arcs.middle.size
     for v in range(n):
         work.best[v], labels.states[v] = 0, 1
@@ -126,7 +126,7 @@ def _lift_forbidden(arcs: NodeArcs, labels: LabelWork) -> float:
 
 @leaf
 def _largest(row: Array) -> float:
-    """The largest absolute value that is finite."""
+    """Return the largest absolute value that is finite."""
     found = 0.0
     for x in range(row.size):
         found = max(found, abs(row[x]) if row[x] > -np.inf else 0.0)
@@ -176,7 +176,7 @@ def visits_that_read(n_entries: int, arcs: NodeArcs, labels: LabelWork) -> int:
 def _close(
     structure: BoundedGraphs, arcs: NodeArcs, value: float, bound: float, least: float, work: BoundedWork
 ) -> tuple[float, float]:
-    """By branch and bound, from the best labelling of expansions; after some time from tighter bounds."""
+    """Close the gap by branch and bound, from the best expansion; after some time from tighter bounds."""
     n, low, most = arcs.middle.size, 3.0 * least, structure.most_branches
     visits = visits_that_read(structure.most_read, arcs, work.labels)
     value = expand(arcs, value, bound, work)
@@ -203,7 +203,7 @@ def bounded_answer(
     vertex: Array,
     tight: bool,
 ) -> float:
-    """A tight upper bound of the maximum; else a labelling, and its value."""
+    """Return a tight upper bound of the maximum; else write a labelling and return its value."""
     fill_tables(structure.scores, shape[1], theta, shared, work.labels)
     value, bound, _ = best_labelling(structure, shape[1], tight, work)
     if tight:
@@ -228,5 +228,5 @@ def bounded_maximize(
 def bounded_max_value(
     structure: BoundedGraphs, shape: Shape, theta: Array, shared: Array, work: BoundedWork, vertex: Array
 ) -> float:
-    """An upper bound of the maximum."""
+    """Return an upper bound of the maximum."""
     return bounded_answer(structure, shape, theta, shared, work, vertex, True)

@@ -46,7 +46,7 @@ class BranchWork(NamedTuple):
 
 @jitable
 def branch_work(n_nodes: int, n_states: int) -> BranchWork:
-    """Each frame of the stack forbids at least one state."""
+    """Allocate the stack: each of its frames forbids at least one state."""
     size = n_nodes * (n_states + 1) + 1
     choice, trail = np.empty((size, 4), dtype=np.int64), np.empty((size, 2), dtype=np.int64)
     length, state = np.zeros(2, dtype=np.int64), np.full(n_nodes, -1, dtype=np.int64)
@@ -55,7 +55,7 @@ def branch_work(n_nodes: int, n_states: int) -> BranchWork:
 
 @leaf
 def _add_to_trail(v: int, x: int, score: float, open_: BranchWork) -> None:
-    """The next entry of the trail."""
+    """Append an entry to the trail."""
     j = open_.length[0]
     open_.trail[j, 0], open_.trail[j, 1], open_.score[j] = v, x, score
     open_.length[0] = j + 1
@@ -63,7 +63,7 @@ def _add_to_trail(v: int, x: int, score: float, open_: BranchWork) -> None:
 
 @leaf
 def forbid(v: int, x: int, low: float, node: Array, open_: BranchWork) -> None:
-    """State x of node v has no part in the subproblem."""
+    """Forbid state x of node v in the subproblem."""
     if node[v, x] > low:
         _add_to_trail(v, x, node[v, x], open_)
         node[v, x] = low
@@ -71,7 +71,7 @@ def forbid(v: int, x: int, low: float, node: Array, open_: BranchWork) -> None:
 
 @leaf
 def settle(arcs: NodeArcs, v: int, x: int, work: BoundedWork) -> None:
-    """State x is all that is left to node v: its neighbours get the message that they will always get.
+    """Leave only state x to node v: its neighbours get the message that they will always get.
 
     Those that are settled have sent theirs: with it, what was taken off it is the score of the edge.
     """
@@ -105,7 +105,7 @@ def allow_again(length: int, node: Array, open_: BranchWork) -> None:
 
 @leaf
 def settle_all(arcs: NodeArcs, low: float, work: BoundedWork) -> None:
-    """All nodes that have one state left."""
+    """Settle all nodes that have one state left."""
     node, open_ = work.labels.node, work.branches
     for v in range(arcs.middle.size):
         if open_.state[v] < 0:
@@ -119,7 +119,7 @@ def settle_all(arcs: NodeArcs, low: float, work: BoundedWork) -> None:
 
 @inline
 def send_open(arcs: NodeArcs, v: int, forward: bool, work: BoundedWork) -> float:
-    """Node v sends to the later nodes that are not settled, or to the earlier ones, after `gather_scores`."""
+    """Send from node v to the later (or earlier) nodes that are not settled, after `gather_scores`."""
     open_, messages, table = work.branches, work.messages, work.labels.table
     first, middle, last = arcs.first[v], arcs.middle[v], arcs.first[v + 1]
     before = after = 0
@@ -137,7 +137,7 @@ def send_open(arcs: NodeArcs, v: int, forward: bool, work: BoundedWork) -> float
 
 @leaf
 def sweep_open(arcs: NodeArcs, forward: bool, work: BoundedWork) -> float:
-    """`sweep` of the nodes that are not settled: a bound on what all nodes can have."""
+    """Run `sweep` over the nodes that are not settled; return a bound on what all nodes can have."""
     n, open_ = arcs.middle.size, work.branches
     bound = open_.settled[0]
     for t in range(n):
@@ -151,7 +151,7 @@ def sweep_open(arcs: NodeArcs, forward: bool, work: BoundedWork) -> float:
 
 @leaf
 def thin_out(arcs: NodeArcs, value: float, bound: float, low: float, work: BoundedWork) -> tuple[int, int]:
-    """A forward sweep that forbids what cannot be better than `value`; returns a node and state to branch on.
+    """Sweep forward and forbid what cannot beat `value`; return a node and a state to branch on.
 
     That node whose best two states are nearest to each other. Nodes with one state left are settled.
     """
@@ -180,7 +180,7 @@ def thin_out(arcs: NodeArcs, value: float, bound: float, low: float, work: Bound
 
 @leaf
 def _open_subproblem(v: int, x: int, bound: float, depth: int, open_: BranchWork) -> None:
-    """A subproblem is open: node v has state x, or another."""
+    """Open a subproblem: node v has state x, or another."""
     choice = open_.choice
     choice[depth, 0], choice[depth, 1], choice[depth, 2], choice[depth, 3] = v, x, open_.length[0], 0
     open_.bound[depth] = bound
@@ -188,14 +188,14 @@ def _open_subproblem(v: int, x: int, bound: float, depth: int, open_: BranchWork
 
 @leaf
 def keep(arcs: NodeArcs, work: BoundedWork) -> None:
-    """The messages of now, to which `restore` goes back."""
+    """Keep the present messages, to which `restore` goes back."""
     for e in range(arcs.ends.shape[0]):
         assign(work.messages.kept[e], work.messages.message[e])
 
 
 @leaf
 def restore(arcs: NodeArcs, work: BoundedWork) -> None:
-    """Messages between nodes that are not settled."""
+    """Restore the messages between nodes that are not settled."""
     state = work.branches.state
     for e in range(arcs.ends.shape[0]):
         if state[arcs.ends[e, 0]] < 0 and state[arcs.ends[e, 1]] < 0:
@@ -250,7 +250,7 @@ def branch_and_bound(
 def descend(
     arcs: NodeArcs, value: float, bound: float, low: float, work: BoundedWork
 ) -> tuple[float, float, int, int]:
-    """Sweeps on a subproblem: the best value now, its bound, and a node and a state to branch on.
+    """Sweep on a subproblem; return the best value, its bound, and a node and a state to branch on.
 
     Messages come from another subproblem: what they say of this one is known after a sweep there and back.
     """

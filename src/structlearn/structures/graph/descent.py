@@ -98,7 +98,7 @@ def round_best(arcs: NodeArcs, value: float, work: BoundedWork) -> float:
 
 @leaf
 def sweep_on(arcs: NodeArcs, value: float, bound: float, most_sweeps: int, work: BoundedWork) -> float:
-    """A lower bound by sweeps until they rest.
+    """Lower a bound by sweeps until they rest.
 
     Of two states that is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On the
     optimality of tree-reweighted max-product message-passing"), so that no temperature is needed.
@@ -116,7 +116,7 @@ def sweep_on(arcs: NodeArcs, value: float, bound: float, most_sweeps: int, work:
 
 @leaf
 def tighten(arcs: NodeArcs, value: float, bound: float, work: BoundedWork) -> float:
-    """A lower bound on what no labelling exceeds, by sweeps at falling temperatures.
+    """Lower the bound that no labelling exceeds, by sweeps at falling temperatures.
 
     At the temperature t the smooth dual is within t n log K of the other: t begins where this is what is
     missing, and falls until it is a hundredth of it.

@@ -51,7 +51,7 @@ def elimination_record(
     widest: int = 64,
     memory: Memory | None = None,
 ) -> EliminationRecord:
-    """Orders of the graphs whose messages have at most `most_entries` entries in all, over `widest` nodes."""
+    """Order the graphs whose messages have at most `most_entries` entries in all, over `widest` nodes."""
     widest = min(widest, int(np.log(max(most_entries, 1)) / np.log(max(n_states, 2))))
     columns = {name: array("q") for name in EliminationRecord._fields[:-2]}
     largest = width = 0
@@ -70,7 +70,7 @@ def elimination_record(
 
 
 def _store_column(name: str, values: array[int], memory: Memory) -> Array:
-    """A column in its place; where the pieces of others begin, from their lengths."""
+    """Store a column in its place; of lengths, store where the pieces of others begin."""
     lengths = name.endswith("first")
     kept = memory.empty(len(values) + lengths, np.int64)
     kept[:1] = 0
@@ -135,7 +135,7 @@ def fill_row(plan: EliminationRecord, t: int, node: Array, table: Array, work: S
 
 @leaf
 def child_entry(plan: EliminationRecord, c: int, digit: Array, n_states: int) -> int:
-    """The entry of step c's message for state 0 of its parent, at the states `digit` around the parent."""
+    """Return the entry of step c's message for state 0 of its parent, at states `digit` around the parent."""
     found, stride = plan.message[c], n_states
     for p in range(plan.separator_first[c] + 1, plan.separator_first[c + 1]):
         found += digit[plan.place[p] - 1] * stride
@@ -145,7 +145,7 @@ def child_entry(plan: EliminationRecord, c: int, digit: Array, n_states: int) ->
 
 @leaf
 def next_digits(digit: Array, n_digits: int, n_states: int) -> None:
-    """The following states of a separator, the first changing fastest."""
+    """Step to the following states of a separator, the first changing fastest."""
     for j in range(n_digits):
         digit[j] += 1
         if digit[j] < n_states:
@@ -163,7 +163,7 @@ def eliminate(
     work: SeparatorTables,
     soft: bool,
 ) -> float:
-    """All messages of the steps first .. last - 1; the maximum or, `soft`, the log of the sum of all."""
+    """Compute all messages of the steps first .. last - 1; return the maximum or, `soft`, the log-sum."""
     n_states = work.row.size
     value = 0.0
     for t in range(first, last):

@@ -86,7 +86,7 @@ def exact_workspace(structure: ExactGraphs, shape: Shape) -> LabelWork:
 
 @leaf
 def graph_sizes(scores: GraphScores, g: int) -> tuple[int, int]:
-    """Numbers of nodes and of edges of a graph."""
+    """Return the numbers of nodes and of edges of a graph."""
     nodes, edges = scores.graph.nodes, scores.graph.edges
     return nodes[g + 1] - nodes[g], edges[g + 1] - edges[g]
 
@@ -98,7 +98,7 @@ def edge_ends(scores: GraphScores, g: int) -> Array:
 
 @leaf
 def _part(theta: Array, shared: Array, j: int) -> float:
-    """The score of part j: both vectors together are those of all parts, wherever a projection cuts them."""
+    """Return the score of part j: both vectors together hold all parts, wherever a projection cuts them."""
     return theta[j] if j < theta.size else shared[j - theta.size]
 
 
@@ -114,7 +114,7 @@ def _forbid(scores: GraphScores, g: int, n: int, node: Array) -> None:
 
 @leaf
 def fill_tables(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWork) -> tuple[int, int]:
-    """The scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); returns n and m."""
+    """Write the scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); return n and m."""
     k = scores.n_states
     n, m = graph_sizes(scores, g)
     for v in range(n):
@@ -135,7 +135,7 @@ def fill_tables(scores: GraphScores, g: int, theta: Array, shared: Array, work: 
 
 @kernel
 def write(scores: GraphScores, g: int, states: Array, vertex: Array) -> None:
-    """The part vector of a labelling."""
+    """Write the part vector of a labelling."""
     k = scores.n_states
     n, m = graph_sizes(scores, g)
     ends = edge_ends(scores, g)

@@ -67,7 +67,7 @@ class LocalWork(NamedTuple):
 def local_elimination(
     graphs: Sequence[Graph], n_states: int, memory: Memory | None = None
 ) -> EliminationRecord:
-    """Orders by which the forests are eliminated, and they alone."""
+    """Return orders for the elimination of the forests, and of these alone."""
     forests = np.array([edges_form_forest(*graph) for graph in graphs])
     largest = max(graph.n_nodes for graph in graphs) * n_states
     record = elimination_record(graphs, n_states, largest, memory=memory)
@@ -96,13 +96,13 @@ def _is_closed(value: float, bound: float) -> bool:
 
 @leaf
 def _temperature(arcs: NodeArcs, missing: float, n_states: int) -> float:
-    """Where the smooth dual, within t n log K of the other, may be off by what is missing."""
+    """Return a temperature at which the smooth dual, within t n log K, may be off by what is missing."""
     return missing / (arcs.middle.size * np.log(n_states))
 
 
 @leaf
 def anneal(arcs: NodeArcs, temperature: float, work: LocalWork) -> None:
-    """The sweeps of a round."""
+    """Run the sweeps of a round."""
     labels, messages, smooth = work.bounded.labels, work.bounded.messages, work.smooth
     for s in range(_SWEEPS):
         smooth_sweep(arcs, True, labels.node, labels.table, temperature, s == 0, messages, smooth)
@@ -111,7 +111,7 @@ def anneal(arcs: NodeArcs, temperature: float, work: LocalWork) -> None:
 
 @leaf
 def _read_bound(arcs: NodeArcs, work: LocalWork) -> float:
-    """The dual value of the messages, after a sweep without temperature; the messages stay."""
+    """Return the dual value of the messages, after a sweep without temperature; the messages stay."""
     labels, messages = work.bounded.labels, work.bounded.messages
     for e in range(arcs.ends.shape[0]):
         assign(messages.kept[e], messages.message[e])
@@ -130,7 +130,7 @@ def _may_have(scores: GraphScores, row: int, x: int) -> bool:
 
 @leaf
 def _distributions(scores: GraphScores, g: int, temperature: float, work: LocalWork) -> None:
-    """Those of the nodes, from their beliefs in the states that they may have, without what is small."""
+    """Compute the nodes' distributions from their beliefs in allowed states, without what is small."""
     belief, nodes = work.smooth.belief, work.nodes
     k, first = nodes.shape[1], scores.graph.nodes[g]
     for v in range(graph_sizes(scores, g)[0]):
@@ -153,7 +153,7 @@ def _distributions(scores: GraphScores, g: int, temperature: float, work: LocalW
 
 @kernel
 def _write_point(scores: GraphScores, g: int, work: LocalWork, point: Array) -> None:
-    """The part vector of the nodes' distributions, coupled along each edge."""
+    """Write the part vector of the nodes' distributions, coupled along each edge."""
     nodes, table, pair, k = work.nodes, work.bounded.labels.table, work.pair, scores.n_states
     n, m = graph_sizes(scores, g)
     ends = edge_ends(scores, g)
@@ -172,7 +172,7 @@ def _write_point(scores: GraphScores, g: int, work: LocalWork, point: Array) -> 
 
 @leaf
 def _value_at(theta: Array, shared: Array, point: Array) -> float:
-    """<theta, z>; -inf where z has what is forbidden."""
+    """Return <theta, z>; -inf where z has what is forbidden."""
     value = 0.0
     for j in range(point.size):
         if point[j] != 0.0:
@@ -232,7 +232,7 @@ def local_maximize(
 def local_max_value(
     structure: LocalGraphs, shape: Shape, theta: Array, shared: Array, work: LocalWork, vertex: Array
 ) -> float:
-    """An upper bound of the maximum."""
+    """Return an upper bound of the maximum."""
     inner, g = structure.bounded, shape[1]
     fill_tables(inner.scores, g, theta, shared, work.bounded.labels)
     value, bound = best_labelling(inner, g, False, work.bounded)[:2]

@@ -106,7 +106,7 @@ def take_off_maximum(message: Array, e: int) -> float:
 
 @inline
 def send_potts(likes: float, e: int, work: MessageWork) -> float:
-    """The same where like states have one score and unlike ones none, in K steps instead of K * K."""
+    """Send where like states have one score and unlike ones none, in K steps instead of K * K."""
     sent, message = work.sent, work.message
     n_states = sent.size
     if likes >= 0.0:
@@ -157,7 +157,7 @@ def add_powers(power: float, attracts: bool, e: int, work: MessageWork) -> None:
 
 @inline
 def send_soft(table: Array, e: int, ahead: bool, share: float, temperature: float, work: MessageWork) -> None:
-    """`send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
+    """Run `send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
     score, sent, message, power = work.score, work.sent, work.message, work.power
     n_states = score.size
     for x in range(n_states):
@@ -195,14 +195,14 @@ def send_all(arcs: NodeArcs, v: int, forward: bool, table: Array, work: MessageW
 
 @inline
 def share_of(arcs: NodeArcs, v: int) -> float:
-    """Each chain of nodes in their order that leads through v has this share of its score."""
+    """Return the share of v's score that each chain of nodes in their order through v has."""
     before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
     return 1.0 / max(before, after, 1)
 
 
 @leaf
 def sweep(arcs: NodeArcs, forward: bool, node: Array, table: Array, work: MessageWork) -> float:
-    """Every node sends to the later ones, in their order, or to the earlier ones; returns the bound."""
+    """Let every node send to the later ones, in their order, or to the earlier ones; return the bound."""
     n = arcs.middle.size
     bound = 0.0
     for t in range(n):
@@ -216,7 +216,7 @@ def sweep(arcs: NodeArcs, forward: bool, node: Array, table: Array, work: Messag
 def sweep_soft(
     arcs: NodeArcs, forward: bool, node: Array, table: Array, temperature: float, work: MessageWork
 ) -> None:
-    """The same at a temperature, for which there are `fill_powers`."""
+    """Sweep at a temperature, for which there are `fill_powers`."""
     n = arcs.middle.size
     for t in range(n):
         v = t if forward else n - 1 - t
@@ -231,7 +231,7 @@ def sweep_soft(
 def round_messages(
     arcs: NodeArcs, node: Array, table: Array, work: MessageWork, settled: Array, states: Array
 ) -> None:
-    """One node after the other takes its best state, given those before it and messages of those after it.
+    """Let nodes in turn take their best state, given those before them and messages of those after.
 
     settled : the states of nodes that have but one, -1 of the others.
     """
@@ -266,7 +266,7 @@ def given_neighbours(
 def improve(
     arcs: NodeArcs, node: Array, table: Array, work: MessageWork, settled: Array, states: Array
 ) -> None:
-    """One node after the other that is not settled takes its best state, given all others, until none does.
+    """Let unsettled nodes in turn take their best state, given all others, until none changes.
 
     The number of rounds is bounded: equal states may seem better in turn, by rounding.
     """
@@ -287,7 +287,7 @@ def improve(
 
 @inline
 def value_of(arcs: NodeArcs, node: Array, table: Array, states: Array) -> float:
-    """The score of a labelling."""
+    """Return the score of a labelling."""
     ends, value = arcs.ends, 0.0
     for v in range(arcs.middle.size):
         value += node[v, states[v]]

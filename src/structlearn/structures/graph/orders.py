@@ -29,7 +29,7 @@ class EliminationOrder(NamedTuple):
 
 
 def elimination_order(graph: Graph, widest: int) -> EliminationOrder | None:
-    """The node whose elimination adds the fewest edges comes next (min-fill); None above a width."""
+    """Eliminate next the node that adds the fewest edges (min-fill); return None above a width."""
     if widest >= 1 and edges_form_forest(graph.n_nodes, graph.edges):
         return _leaves_first(graph)
     if graph.n_nodes > MOST_NODES:
@@ -46,7 +46,7 @@ def elimination_order(graph: Graph, widest: int) -> EliminationOrder | None:
 
 
 def _leaves_first(graph: Graph) -> EliminationOrder:
-    """Of a forest: each node after its children."""
+    """Order a forest: each node after its children."""
     neighbours: list[list[int]] = [[] for _ in range(graph.n_nodes)]
     for a, b in graph.edges.tolist():
         neighbours[a].append(b)
@@ -104,7 +104,7 @@ def min_fill(edges: Array, widest: int, near: Array, nodes: Array) -> bool:
 
 @kernel
 def _join_neighbours(v: int, near: Array, changed: Array) -> None:
-    """The neighbours of v become neighbours of each other, and lose v; `changed`: whose fill may have."""
+    """Join the neighbours of v with each other, and remove v; `changed` marks those whose fill may change."""
     for j in range(near.shape[1]):
         word = near[v, j]
         while word != 0:
@@ -125,7 +125,7 @@ def _join_neighbours(v: int, near: Array, changed: Array) -> None:
 
 @kernel
 def missing_pairs(v: int | np.int64, near: Array) -> tuple[int, np.int64]:
-    """The number of v's neighbours, and twice that of their pairs that are no neighbours."""
+    """Return the number of v's neighbours, and twice that of their pairs that are no neighbours."""
     degree, joined = 0, np.int64(0)
     for j in range(near.shape[1]):
         word = near[v, j]
@@ -150,13 +150,13 @@ def _remove_bit(bits: Array, v: int | np.int64) -> None:
 
 @kernel
 def lowest(word: np.uint64) -> np.int64:
-    """The place of the lowest one."""
+    """Return the place of the lowest one."""
     return count_bits((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
 @kernel
 def count_bits(word: np.uint64) -> np.int64:
-    """Ones in a word, summed in ever wider fields."""
+    """Count the ones in a word, summed in ever wider fields."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

@@ -129,7 +129,7 @@ class PairwiseGraphs(Structure):
         raise ValueError(f'polytope must be "marginal" or "local"; got {self.polytope!r}.')
 
     def _why_no_marginals(self) -> str:
-        """Why there are no marginals."""
+        """Say why there are no marginals."""
         g = int(np.flatnonzero(self.elimination.exact == 0)[0])
         n_nodes, edges = self.graphs[g]
         which = (
@@ -158,7 +158,7 @@ class PairwiseGraphs(Structure):
         )
 
     def solve(self, theta: ArrayLike, shape: Shape | None = None) -> GraphAnswer:
-        """The best labelling of one graph that is found, its score, a bound, and the method by its name.
+        """Return the best labelling of one graph that is found, its score, a bound, and the method's name.
 
         The shape says which graph it is, where several have as many parts.
         """
@@ -171,7 +171,7 @@ class PairwiseGraphs(Structure):
         return found
 
     def log_partition_bound(self, theta: ArrayLike) -> float:
-        """A number that log Z, the log of the sum of exp <theta, y> over all y, does not exceed.
+        """Return a number that log Z, the log of the sum of exp <theta, y> over all y, does not exceed.
 
         Tree-reweighted: for graphs that are too wide for `marginals`; of forests it is log Z.
         """
@@ -210,7 +210,7 @@ class PairwiseGraphs(Structure):
         return np.concatenate(rows).astype(np.uint8)
 
     def _middle(self) -> Array:
-        """Of each node, the first of its arcs to a later node, within its graph."""
+        """Return for each node the first of its arcs to a later node, within its graph."""
         found, at = self.memory.empty(self.n_nodes.sum(), np.int32), 0
         for n_nodes, edges in self.graphs:
             ends = np.sort(edges, axis=1).T
@@ -248,7 +248,7 @@ class PairwiseGraphs(Structure):
         return self.n_nodes[shape[1]] * self.n_states
 
     def shape(self, theta: Array) -> Shape:
-        """The graph with as many parts; ValueError if there is none, or another one."""
+        """Return the graph with as many parts; ValueError if there is none, or another one."""
         fit = np.flatnonzero(self.n_parts == np.size(theta))
         if fit.size == 1:
             return int(np.size(theta)), int(fit[0])
@@ -270,7 +270,7 @@ class PairwiseGraphs(Structure):
     # ---- outputs -----------------------------------------------------------------------------------
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """Ones for the states y of the nodes, and for the pairs of states along edges."""
+        """Return ones for the states y of the nodes, and for the pairs of states along edges."""
         which = self._graph_of(np.size(np.asarray(y)), shape)
         gold = self.encode_many([y], np.array([[self.n_parts[which], which]]))
         return gold.dense(0, int(self.n_parts[which]))
@@ -303,14 +303,14 @@ class PairwiseGraphs(Structure):
         return int(fit[0])
 
     def decode(self, vertex: Array) -> Array:
-        """The states of the nodes."""
+        """Return the states of the nodes."""
         n_nodes = self.graphs[self.shape(vertex)[1]].n_nodes
         return np.argmax(vertex[: n_nodes * self.n_states].reshape(n_nodes, -1), axis=1)
 
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """1 on each wrong state, over the number of nodes where normalised; zero on edges.
+        """Return 1 on each wrong state, over the number of nodes where normalised; zero on edges.
 
         `weights` of shape (K,) by gold state or (K, K) as [gold, predicted]; `nodes` of shape (n_nodes,).
         """

@@ -73,7 +73,7 @@ def project_with_bound(
     work: SparseMAPScratch,
     point: Array,
 ) -> float:
-    """The projection over the states of nodes, as in chains; its value, or a bound of the best one."""
+    """Project onto the states of nodes, as in chains; return the value, or a bound of the best one."""
     n_curved = graph_sizes(scores, shape[1])[0] * scores.n_states
     states, pairs = theta[:n_curved], theta[n_curved:]
     value = active_set_project(structure, shape, states, pairs, work, point)

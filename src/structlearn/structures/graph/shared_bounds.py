@@ -63,7 +63,7 @@ def shared_max_value(
 def erase_bounds(
     record: BoundedGraphs, largest: Shape, operations: frozenset[str]
 ) -> tuple[ErasedStructure, object]:
-    """Projections have scratch memory of their own."""
+    """Erase a record whose projections have scratch memory of their own."""
     words = Words(record, of.workspace(record, largest))
     shared = SharedBounds(words.address, answer.address(words.kind))
     erased, owners = erase_whole(shared, largest, operations - {"project"})

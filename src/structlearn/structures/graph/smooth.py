@@ -46,7 +46,7 @@ def smooth_work(n: int, m: int, k: int) -> SmoothWork:
 def _take_up_message(
     table: Array, e: int, ahead: bool, temperature: float, sent: Array, smooth: SmoothWork
 ) -> None:
-    """Offsets and kernel of edge e <- those at which what is `sent` has exponentials of at most 1."""
+    """Set offsets and kernel of edge e to those at which `sent` has exponentials of at most 1."""
     first, second, matrix = smooth.first, smooth.second, smooth.kernel
     n_states = sent.size
     for x in range(n_states):
@@ -109,7 +109,7 @@ def smooth_sweep(
     work: MessageWork,
     smooth: SmoothWork,
 ) -> None:
-    """Every node sends to the later ones, in their order, or to the earlier ones, and notes its belief.
+    """Let every node send to the later ones, in their order, or to the earlier ones, and note its belief.
 
     anew : whether offsets are taken up, as they must be in the first sweep at a temperature.
     """

@@ -26,7 +26,7 @@ class PairTable(NamedTuple):
 
 
 def pair_table(kind: str, n_states: int) -> PairTable:
-    """The table of this name; ValueError for another."""
+    """Return the table of this name; ValueError for another."""
     if kind not in TABLES:
         raise ValueError(f"pairs is one of {', '.join(map(repr, TABLES))}; got {kind!r}.")
     k = n_states

@@ -88,7 +88,7 @@ def _move(i: int, j: int, amount: float, work: TransportWork) -> None:
 
 @leaf
 def _best_paths(n: int, m: int, equal: float, work: TransportWork) -> int:
-    """Gains of the best paths from states with mass left; returns the best end that wants some, or -1."""
+    """Find the best paths from states with mass left; return the best end that wants some, or -1."""
     left, gain, whence, score = work.left, work.gain, work.whence, work.score
     for i in range(n):
         gain[0, i], whence[0, i] = 0.0 if left[0, i] > _NOTHING else -np.inf, -1

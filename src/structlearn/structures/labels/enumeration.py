@@ -51,7 +51,7 @@ def enumeration_record(n_labels: int, edges: Array) -> EnumerationRecord:
 @implements(workspace, EnumerationRecord)
 @jitable
 def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> Tables:
-    """Room for a score of each labelling of all labels, of all labels but the last, and for the entropy."""
+    """Allocate a score for each labelling of all labels, of all but the last, and for the entropy."""
     n_labels = shape[1]
     return np.empty(1 << n_labels), np.empty(1 << (n_labels - 1)), np.zeros(1)
 
@@ -132,7 +132,7 @@ def enumeration_entropy(
 def enumeration_marginals(
     graph: EnumerationRecord, shape: Shape, theta: Array, shared: Array, work: Tables, mean: Array
 ) -> float:
-    """The doubling backwards: labels leave one by one, each with the weights of its pairs with those left.
+    """Run the doubling backwards: labels leave one by one, each with the weights of its pairs.
 
     About 6 * 2^K additions; of weights only, so what is forbidden has a marginal of exactly zero.
     """
@@ -200,7 +200,7 @@ def score_labellings(graph: EnumerationRecord, theta: Array, shared: Array, tota
 
 @kernel
 def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
-    """From the labellings of some labels to those of one more, whose two states add the given scores."""
+    """Extend the labellings of some labels by one more, whose two states add the given scores."""
     for code in range(size):
         scores[size + code] = scores[code] + if_on
         scores[code] += if_off

@@ -72,7 +72,7 @@ class LabelGraph(LabelRow):
 
     @classmethod
     def tree(cls, Y: ArrayLike) -> LabelGraph:
-        """The graph argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T (Chow and Liu 1968).
+        """Return the graph argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T (Chow and Liu 1968).
 
         `Y` is an (n, K) array of zeros and ones, a row per output; I is the empirical mutual information.
         Equal trees are told apart by their edges' order, so the answer depends on nothing but `Y`.
@@ -124,7 +124,7 @@ class LabelGraph(LabelRow):
         return self.n_labels + len(self.edges) * (1 if self.exact else 4)
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """(y_1, ..., y_K), then for each edge (a, b) its table with a one at (y_a, y_b).
+        """Return (y_1, ..., y_K), then for each edge (a, b) its table with a one at (y_a, y_b).
 
         `y` is a 0/1 vector of length K. Every output has the shape (1, K), so `shape` says nothing new.
         """
@@ -135,7 +135,7 @@ class LabelGraph(LabelRow):
         return np.concatenate((on, tables.ravel()))
 
     def decode(self, vertex: Array) -> Array:
-        """y_k = [z_k > 1/2]: the labels that are on, as a (K,) array of integers."""
+        """Return y_k = [z_k > 1/2]: the labels that are on, as a (K,) array of integers."""
         self.shape(vertex)
         return (vertex[: self.n_labels] > 0.5).astype(np.int64)
 
@@ -170,7 +170,7 @@ class LabelSearch(LabelGraph):
 
 
 def _checked_edges(n_labels: int, edges: str | ArrayLike) -> Array:
-    """The edges as a read-only (E, 2) array: the compiled forms are made from it once."""
+    """Return the edges as a read-only (E, 2) array: the compiled forms are made from it once."""
     if isinstance(edges, str):
         pairs = _named_edges(n_labels, edges)
     else:

@@ -64,7 +64,7 @@ def tree_record(n_labels: int, edges: Array) -> TreeRecord:
 @implements(workspace, TreeRecord)
 @jitable
 def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
-    """Two numbers a label; `marginals` leaves the entropy after them."""
+    """Allocate two numbers per label; `marginals` leaves the entropy after them."""
     return np.empty((shape[1] + 1, 2))
 
 
@@ -181,7 +181,7 @@ def tree_entropy(
 
 @kernel
 def choice_entropy(a: float, b: float) -> float:
-    """The entropy of a choice between two scores: log(1 + exp -d) + d / (1 + exp d), d = |a - b|."""
+    """Return the entropy of a choice of two scores: log(1 + exp -d) + d / (1 + exp d), d = |a - b|."""
     small = np.exp(-abs(a - b))
     return np.log1p(small) + abs(a - b) * small / (1.0 + small) if small > 0.0 else 0.0
 
@@ -203,7 +203,7 @@ def share(a: float, b: float) -> float:
 
 
 def spanning_forest(n_labels: int, pairs: Array) -> Array:
-    """Which pairs join two components, when they are taken in order (Kruskal): a (len(pairs),) mask."""
+    """Return which pairs join two components when taken in order (Kruskal): a (len(pairs),) mask."""
     leader = list(range(n_labels))
 
     def find(k: int) -> int:
@@ -225,7 +225,7 @@ def edges_form_forest(n_labels: int, edges: Array) -> bool:
 
 
 def chow_liu(Y: Array) -> Array:
-    """The edges argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T, as a sorted (K - 1, 2) array.
+    """Return argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T, as sorted edges (K - 1, 2).
 
     `Y` is an (n, K) array of zeros and ones, I the empirical mutual information. Of several best trees, the
     one that Kruskal finds when equal pairs are taken in lexicographic order.

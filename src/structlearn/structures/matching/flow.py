@@ -58,7 +58,7 @@ class FlowWork(NamedTuple):
 
 @jitable
 def flow_work(rows: int, columns: int) -> FlowWork:
-    """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
+    """Allocate scratch memory for every problem of at most `rows` rows and `columns` columns."""
     nodes = rows + columns
     return FlowWork(
         np.empty(rows * columns, np.bool_),

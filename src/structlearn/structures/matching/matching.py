@@ -72,7 +72,7 @@ class _Sides(NamedTuple):
 def _smaller_first(
     structure: MatchingRecord, shape: Shape, theta: Array, transposed: Array
 ) -> tuple[_Sides, Array]:
-    """The problem, and its scores."""
+    """Return the problem with its smaller side first, and its scores."""
     m, n = shape
     a, b = structure.row_capacity, structure.column_capacity
     if m <= n:
@@ -166,7 +166,7 @@ def matching_project(
 
 @kernel
 def _start_prices(scores: Array, sides: _Sides, work: MatchingNearestWork) -> bool:
-    """Prices of the columns from which a projection starts; False if no point is allowed."""
+    """Set prices of the columns from which a projection starts; return False if no point is allowed."""
     m, n = sides.m, sides.n
     largest, masked = 0.0, False
     for e in range(m * n):
@@ -251,7 +251,7 @@ class Matching(Structure):
         return min(m * min(self.capacities[0], n), n * min(self.capacities[1], m))
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The (m, n) table mu of the matching y.
+        """Return the (m, n) table mu of the matching y.
 
         Parameters
         ----------
@@ -285,11 +285,11 @@ class Matching(Structure):
             raise ValueError(f"{side} {i} has 0 links but unmatched=False asks for at least 1.")
 
     def decode(self, vertex: Array) -> Array:
-        """The (m, n) table of links, of 0 and 1."""
+        """Return the (m, n) table of links, of 0 and 1."""
         return np.rint(vertex).astype(np.int64)
 
     def columns(self, vertex: Array) -> Array:
-        """The column of each row, or -1; for row capacity 1."""
+        """Return the column of each row, or -1; for row capacity 1."""
         if self.capacities[0] != 1:
             raise ValueError(f"A row may have {self.capacities[0]} links here; use decode.")
         links = self.decode(vertex)
@@ -347,7 +347,7 @@ class Matching(Structure):
         return tables if is_list_of(theta, 2) else np.array(tables).reshape(np.shape(theta))
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
-        """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one per example."""
+        """Return `cost` for many examples, end to end; `nodes` and "possible" have one entry per example."""
         weights = options.pop("weights", None)
         nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
         masks = one_each(_masks(weights), len(shapes), _MASKS)
@@ -390,7 +390,7 @@ def _table_of_columns(y: Array, shape: Shape | None) -> Array:
 
 
 def _checked_weights(weights: object, shape: tuple[int, ...]) -> tuple[float, float, Array]:
-    """The weights of missed and of spurious links, and the mask of possible ones."""
+    """Return the weights of missed and of spurious links, and the mask of possible ones."""
     given = {} if weights is None else weights
     if not isinstance(given, Mapping):
         raise ValueError(f"weights must be a mapping with keys among {', '.join(_WEIGHTS)}; got {weights!r}.")

@@ -61,7 +61,7 @@ class Scaling(NamedTuple):
 
 
 def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
-    """The (m, n) table z of the problem above, for capacities 1.
+    """Return the (m, n) table z of the problem above, for capacities 1.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
 
 
 def _scale(problem: ScalingProblem, tolerance: float) -> Scaling:
-    """Newton's method on G from g = 0, each step shortened until G falls."""
+    """Run Newton's method on G from g = 0, each step shortened until G falls."""
     now = _turn(problem, np.zeros_like(problem.columns))
     for _ in range(_STEPS):
         error = np.abs(now.sums - 1.0).max()
@@ -113,7 +113,7 @@ def _scale(problem: ScalingProblem, tolerance: float) -> Scaling:
 
 
 def _turn(problem: ScalingProblem, g: Array) -> Scaling:
-    """Sinkhorn's turn for the rows."""
+    """Take Sinkhorn's turn for the rows."""
     from scipy.special import logsumexp
 
     scores = problem.table + g
@@ -131,7 +131,7 @@ def _newton_step(now: Scaling, error: float) -> Array:
 
 
 def _search_line(problem: ScalingProblem, now: Scaling, step: Array) -> Scaling | None:
-    """The point after the step, or after less of it: by Armijo's rule, or while G points downhill."""
+    """Return the point after the step, or after less of it: by Armijo's rule, or while G points downhill."""
     promised = float((now.sums - 1.0) @ step)
     t = min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))
     for _ in range(40):

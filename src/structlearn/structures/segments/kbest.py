@@ -19,7 +19,7 @@ class Ranked(NamedTuple):
 
 
 def k_best_segments(scores: SegmentScores, k: int) -> tuple[list[Array], Array]:
-    """The k best segmentations, or all where fewer are allowed, as rows (start, end, state); scores."""
+    """Return the k best segmentations (all, if fewer are allowed) as rows (start, end, state), and scores."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}.")
     n = scores.steps.shape[0]
@@ -47,7 +47,7 @@ def _rank_rows(table: Array, k: int) -> Ranked:
 
 
 def _candidates(scores: SegmentScores, begun: list[Ranked], t: int) -> Array:
-    """Scores of what ends with token t: rows are ranks within lengths, columns states; a gap has length 1."""
+    """Return scores of what ends with token t: rows are ranks within lengths, columns states (gaps: 1)."""
     n, (most, n_labels) = scores.steps.shape[0], scores.lengths.shape
     whole = scores.whole.reshape(-1, most, n_labels) if scores.whole.size else None
     inside = np.zeros(n_labels)
@@ -65,7 +65,7 @@ def _candidates(scores: SegmentScores, begun: list[Ranked], t: int) -> Array:
 
 
 def _trace(scores: SegmentScores, begun: list[Ranked], ended: list[Ranked], rank: int, state: int) -> Array:
-    """The segments, by what each was the best of."""
+    """Trace the segments back, by what each was the best of."""
     n, found, t = scores.steps.shape[0], [], len(scores.rows) - 1
     while t >= 0:
         row = int(ended[t].row[rank, state])

@@ -99,14 +99,14 @@ def segment_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    """H after `segment_marginals`, by the chain rule: terms that are not negative."""
+    """Return H after `segment_marginals`, by the chain rule: terms that are not negative."""
     n = structure.n_labels + int(structure.gaps)
     return clip_entropy(work.found[0], shape[0] * np.log(n) + (shape[0] - 1) * np.log(2.0))
 
 
 @kernel
 def segment_probabilities(structure: SegmentsRecord, length: int, theta: Array, shared: Array) -> Array:
-    """Of each segment, (L, M, K) by first token, length less 1 and label; NaN if no output is allowed."""
+    """Return p of each segment, (L, M, K) by first token, length less 1 and label; NaN if none is allowed."""
     n_labels, most = structure.n_labels, structure.max_length
     found = np.zeros((length, most, n_labels))
     work = segment_marginals_workspace(structure, (length, 0))
@@ -128,7 +128,7 @@ def segment_probabilities(structure: SegmentsRecord, length: int, theta: Array, 
 
 @kernel
 def _log_forward(scores: SegmentScores, work: ForwardScratch) -> float:
-    """Log Z; leaves what `ForwardScratch` says."""
+    """Return log Z; leave what `ForwardScratch` says."""
     rows, whole, steps, lengths, start, end = scores
     ahead, enter, below, row = work.ahead, work.enter, work.below, work.row
     length, n = rows.shape[0], steps.shape[0]

@@ -148,7 +148,7 @@ class Segments(Structure):
         return (4 if self.whole else 3) * length + steps + int(self.start) + int(self.end)
 
     def tables(self, parts: Array) -> dict[str, Array]:
-        """Views of a part vector: token (L, n), first and last (L, K), whole (L, M, K), and shared ones."""
+        """Return views of a part vector: token (L, n), first and last (L, K), whole (L, M, K), and shared."""
         length, _ = self.shape(parts)
         n, k = self.n_states, self.n_labels
         rows = parts[: length * self.n_token_parts].reshape(length, -1)
@@ -159,7 +159,7 @@ class Segments(Structure):
         return tables | self.shared_tables(shared)
 
     def shared_tables(self, shared: Array) -> dict[str, Array]:
-        """Transitions (from, to), lengths (M, K), start and end, as views of the shared parts."""
+        """Return transitions (from, to), lengths (M, K), start and end, as views of the shared parts."""
         n, m = self.n_states, self.max_length * self.n_labels
         tables = {
             "transitions": shared[: n * n].reshape(n, n),
@@ -174,13 +174,13 @@ class Segments(Structure):
     # ---- outputs -------------------------------------------------------------------------------------
 
     def tiles(self, ys: Iterable[object], lengths: Array, noun: str = "Output") -> Tiles:
-        """The outputs of many examples as segments and gaps; ValueError for what is none."""
+        """Return the outputs of many examples as segments and gaps; ValueError for an invalid one."""
         return lay_tiles(
             ys, lengths, n_labels=self.n_labels, max_length=self.max_length, gaps=self.gaps, noun=noun
         )
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """Ones for the parts of the spans `y`; without a shape, the sequence ends with the last of them."""
+        """Return ones for the parts of spans `y`; without a shape, the sequence ends with the last span."""
         if shape is None:
             shape = (int(span_array(y)[:, 1].max(initial=1)), self.n_columns)
         gold = self.encode_many([y], np.array([shape]))
@@ -225,7 +225,7 @@ class Segments(Structure):
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """1 on each token in a wrong state, over the length where normalised; zero on all other parts.
+        """Return 1 on each token in a wrong state, over the length where normalised; zero on other parts.
 
         `weights` of shape (n,) by gold state or (n, n) as [gold, predicted]; `nodes` of shape (L,).
         """
@@ -259,13 +259,13 @@ class Segments(Structure):
     # ---- more than the best ----------------------------------------------------------------------------
 
     def k_best(self, theta: Array, k: int) -> tuple[list[Array], Array]:
-        """The k best outputs and their scores, best first; fewer where fewer are allowed."""
+        """Return the k best outputs and their scores, best first; fewer where fewer are allowed."""
         theta, shape = self.read_scores(theta)
         found, best = k_best_segments(segment_scores(self.record, shape[0], *self.split(theta, shape)), k)
         return [tiles[tiles[:, 2] < self.n_labels] for tiles in found], best
 
     def score(self, theta: Array, y: object) -> float:
-        """<theta, z(y)>; -inf where y is not allowed."""
+        """Return <theta, z(y)>; -inf where y is not allowed."""
         shape = self.shape(theta)
         spans = span_array(y)
         if not self.gaps and (spans[:, 1] - spans[:, 0]).sum() < shape[0]:
@@ -274,11 +274,11 @@ class Segments(Structure):
         return float(theta[gold.index] @ gold.value)
 
     def log_partition(self, theta: Array) -> float:
-        """log sum_y exp <theta, z(y)>."""
+        """Return log sum_y exp <theta, z(y)>."""
         return float(self.marginals(theta).log_partition)
 
     def probabilities(self, theta: Array) -> Array:
-        """p(segment) under p(y) ~ exp <theta, y>, (L, M, K): by first token, length less 1 and label."""
+        """Return p(segment) under p(y) ~ exp <theta, y>, (L, M, K): by first token, length less 1, label."""
         theta, shape = self.read_scores(theta)
         found = segment_probabilities(self.record, shape[0], *self.split(theta, shape))
         if np.isnan(found).any():

@@ -45,7 +45,7 @@ class SegmentScratch(NamedTuple):
 
 @kernel
 def segment_scores(structure: SegmentsRecord, length: int, theta: Array, shared: Array) -> SegmentScores:
-    """The scores as tables."""
+    """Return the scores as tables."""
     k, most = structure.n_labels, structure.max_length
     n = k + int(structure.gaps)
     n_rows = length * (n + 2 * k)
@@ -95,7 +95,7 @@ def _best_prefixes(scores: SegmentScores, work: SegmentScratch) -> None:
 
 @kernel
 def best_segmentation_score(scores: SegmentScores, work: SegmentScratch) -> float:
-    """The score of the best segmentation."""
+    """Return the score of the best segmentation."""
     _best_prefixes(scores, work)
     return max_of(work.best[scores.rows.shape[0] - 1])
 
@@ -141,7 +141,7 @@ def best_segments(scores: SegmentScores, work: SegmentScratch, vertex: Array) ->
 
 @kernel
 def _best_length(scores: SegmentScores, work: SegmentScratch, t: int, k: int) -> int:
-    """The length, less 1, of the last segment of the best prefix that ends with token t in label k."""
+    """Return the length, less 1, of the last segment of the best prefix that ends at token t in label k."""
     rows, whole, _, lengths, _, _ = scores
     most, n_labels = lengths.shape
     found, value, inside = 0, -np.inf, 0.0

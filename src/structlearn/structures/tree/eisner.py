@@ -82,7 +82,7 @@ def split_terms(spans: SpanTables, kind: int, s: int, t: int, terms: Array) -> N
 
 @leaf
 def root_terms(n: int, theta: Array, spans: SpanTables, terms: Array) -> None:
-    """The same for the sentence, by the one word under the root."""
+    """Compute the same for the sentence, by the one word under the root."""
     for r in range(1, n + 1):
         terms[r - 1] = spans.left[1, r] + spans.right[r, n] + theta[0, r - 1]
 
@@ -146,7 +146,7 @@ def best_tree(
 
 @kernel
 def _fill_spans(n: int, first: int, theta: Array, spans: SpanTables) -> None:
-    """All spans from `first` on. For each s, the inner loops run over ends t, so that they vectorise."""
+    """Fill all spans from `first` on. For each s, inner loops run over ends t, so that they vectorise."""
     right, left, joined = spans.right, spans.left, spans.joined
     for s in range(n, first - 1, -1):
         for t in range(s, n + 1):
@@ -193,7 +193,7 @@ def _go_back(spans: SpanTables, s: int, t: int, kind: int, vertex: Array) -> Non
 def inside_outside_workspace(
     structure: ProjectiveTreeRecord, shape: Shape
 ) -> tuple[SpanTables, SpanTables, Array]:
-    """Spans, their slopes, and the entropy."""
+    """Allocate spans, their slopes, and the entropy."""
     return make_spans(structure, shape), make_spans(structure, shape), np.zeros(1)
 
 
@@ -207,7 +207,7 @@ def inside(
     work: tuple[SpanTables, SpanTables, Array],
     mean: Array,
 ) -> float:
-    """Log-sums of all spans."""
+    """Compute log-sums of all spans."""
     n, spans = shape[1], work[0]
     scores, joined = theta.reshape(n + 1, n), spans.joined
     for s in range(n, 0 if structure.single_root else -1, -1):

@@ -65,7 +65,7 @@ class _Search:
         self.age = 0
 
     def best_of(self, fixed: Array | None, n_fixed: int, forbidden: tuple[int, ...]) -> _Set | None:
-        """The set in which the first words choose as `fixed` does; None if it is empty."""
+        """Return the set in which the first words choose as `fixed` does; None if it is empty."""
         table = self.table.copy()
         if fixed is not None and n_fixed:
             words = np.arange(n_fixed)

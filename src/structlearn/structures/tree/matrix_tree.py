@@ -79,7 +79,7 @@ def _normal(m: float, e: float) -> tuple[float, float]:
 
 @kernel
 def _exponential(x: float) -> tuple[float, float]:
-    """exp(x), that is exp(r) 2^k with r = x - k log 2; what is left of a huge x is all rounding, and cut."""
+    """Return exp(x) = exp(r) 2^k with r = x - k log 2; what is left of a huge x is all rounding, and cut."""
     if x == -np.inf:
         return 0.0, 0.0
     k = np.rint(x * _LOG2_E)
@@ -98,7 +98,7 @@ def _sum(m: float, e: float, m2: float, e2: float) -> tuple[float, float]:
 
 @kernel
 def _logarithm(m: float, e: float) -> float:
-    """log(m 2^e), exactly 0 for the number 1."""
+    """Return log(m 2^e), exactly 0 for the number 1."""
     return log(2.0 * m) + (e - 1.0) * _LN2
 
 
@@ -143,7 +143,7 @@ def log_partition_by_elimination(
 
 @kernel
 def _set_order(n: int, single_root: bool, theta: Array, work: EliminationWork) -> None:
-    """The words in their order; with a single root, the last to go is one that can be above all others.
+    """Set the words' order; with a single root, the last to go is one that can be above all others.
 
     Such a word, if there is one, is the last from which a search of the words not yet seen began.
     """
@@ -168,7 +168,7 @@ def _set_order(n: int, single_root: bool, theta: Array, work: EliminationWork) -
 
 @kernel
 def _first_level(n: int, theta: Array, work: EliminationWork) -> float:
-    """The arcs' weights, each word's largest score moved out; returns the sum of those."""
+    """Compute the arcs' weights, each word's largest score moved out; return the sum of those."""
     total = 0.0
     for i in range(1, n + 1):
         word = work.order[i] - 1
@@ -217,7 +217,7 @@ def _is_rounded(n: int, work: EliminationWork) -> bool:
 
 @kernel
 def _take_tree(n: int, mean: Array, work: EliminationWork) -> None:
-    """The slopes are those of one tree."""
+    """Write the slopes of one tree."""
     for j in range(n + 1):
         for i in range(1, n + 1):
             work.slope[j, i] = mean[work.order[j], work.order[i] - 1]
