@@ -9,7 +9,7 @@ from scipy import sparse
 from own_structures import ChooseTwo
 from structlearn import ChainClassifier, MulticlassClassifier, MultiLabelClassifier, StructuredPredictor
 from structlearn.estimators.inputs import checking as inputs
-from structlearn.estimators.inputs.checking import canonical_examples
+from structlearn.estimators.inputs.distinct import ROWS_AT_ONCE, canonical_examples, row_hashes
 
 
 def changed(values, i, change):
@@ -368,3 +368,15 @@ def test_threads_stack_examples_as_one_does(n_jobs, monkeypatch):
     X[7][0, 1] = np.nan
     with pytest.raises(ValueError, match="Example 7 contains NaN"):
         inputs.stack_examples(X, ndim=2, noun="Example", n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_rows_have_equal_hashes_however_they_are_stored(dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(ROWS_AT_ONCE + 5, 7)) * (rng.random((ROWS_AT_ONCE + 5, 7)) < 0.5)).astype(dtype)
+    X[X == 0] = -0.0
+    hashes = row_hashes(X)
+    assert np.array_equal(hashes, row_hashes(sparse.csr_array(X)))
+    assert np.array_equal(hashes, row_hashes(np.asfortranarray(X.astype(float))))
+    distinct = np.unique(X, axis=0).shape[0]
+    assert np.unique(hashes).size == distinct > ROWS_AT_ONCE / 2

@@ -14,7 +14,7 @@ from structlearn.core.memory import Memory
 from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.inputs.checking import canonical_examples
+from structlearn.estimators.inputs.distinct import canonical_examples
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.rows import ClassEstimator
 from structlearn.estimators.scikit import Table, available_if

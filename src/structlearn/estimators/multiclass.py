@@ -13,7 +13,7 @@ from structlearn.core.memory import Memory
 from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.inputs.checking import canonical_examples
+from structlearn.estimators.inputs.distinct import canonical_examples
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.rows import ClassEstimator

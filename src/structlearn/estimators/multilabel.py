@@ -15,12 +15,8 @@ from structlearn.core.doubts import doubt, doubt_alike
 from structlearn.core.memory import Memory
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.inputs.checking import (
-    as_list,
-    canonical_examples,
-    check_weights,
-    summed_duplicates,
-)
+from structlearn.estimators.inputs.checking import as_list, check_weights, summed_duplicates
+from structlearn.estimators.inputs.distinct import canonical_examples
 from structlearn.estimators.inputs.frames import column_names, is_frame
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, is_forest

@@ -5,10 +5,10 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from structlearn.core.bits import MULTIPLIERS, SHIFTS
 from structlearn.estimators import SegmentTagger
 from structlearn.estimators.inputs.spans import spans
 from structlearn.tagging import Tagger
-from structlearn.tagging.features.keys import MULTIPLIERS, SHIFTS
 from structlearn.tagging.features.usual import BLOCK
 from structlearn.tagging.features.views import text_hash
 from structlearn.tagging.features.whole_segments import word_shape

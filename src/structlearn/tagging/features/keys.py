@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from structlearn.core.bits import mix_bits
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel, leaf
+from structlearn.core.kernels import kernel
 
-#: What keys are made of where a cell is outside of its sentence, and how their bits are mixed.
+#: What keys are made of where a cell is outside of its sentence.
 OUTSIDE = 0x9E3779B97F4A7C15
-SHIFTS = (30, 27, 31)
-MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-
-
-@leaf
-def _mixed(x: np.uint64) -> np.uint64:
-    """Return a mixing of 64 bits (the finaliser of splitmix64)."""
-    x = (x ^ (x >> np.uint64(SHIFTS[0]))) * np.uint64(MULTIPLIERS[0])
-    x = (x ^ (x >> np.uint64(SHIFTS[1]))) * np.uint64(MULTIPLIERS[1])
-    return x ^ (x >> np.uint64(SHIFTS[2]))
 
 
 @kernel
@@ -38,7 +29,7 @@ def add_atom(values: Array, codes: Array, first: Array, offset: int, keys: Array
                 value = np.uint64(OUTSIDE) * np.uint64(2 * (at - b) + 1)
             else:
                 value = values[codes[at]]
-            keys[t] = _mixed(keys[t] + value) if keys[t] != 0 and value != 0 else np.uint64(0)
+            keys[t] = mix_bits(keys[t] + value) if keys[t] != 0 and value != 0 else np.uint64(0)
 
 
 @kernel

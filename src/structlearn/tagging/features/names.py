@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from structlearn.core.bits import MULTIPLIERS, SHIFTS
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
 from structlearn.data.tokens import Column
 from structlearn.tagging.features.features import TextFeatures
-from structlearn.tagging.features.keys import MULTIPLIERS, OUTSIDE, SHIFTS
+from structlearn.tagging.features.keys import OUTSIDE
 from structlearn.tagging.features.runs import SENTENCE_VIEWS, possible_values
 from structlearn.tagging.features.templates import Atom, Template
 from structlearn.tagging.features.views import hashes, text_hash, view_named
@@ -138,7 +139,7 @@ def _table(atom: Atom, strings: Sequence[str]) -> tuple[Array, list[str]]:
 
 
 def mixed(x: Array) -> Array:
-    """As `keys` mixes 64 bits."""
+    """Mix the bits of each entry as `mix_bits` does."""
     for shift, multiplier in zip(SHIFTS, MULTIPLIERS):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(multiplier)
     return x ^ (x >> np.uint64(SHIFTS[-1]))
