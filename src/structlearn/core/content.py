@@ -178,7 +178,7 @@ class _Adding:
             self.word(reduced)
             return
         make, arguments, *rest = reduced
-        if make is not copyreg.__newobj__:  # type: ignore[attr-defined]
+        if make is not vars(copyreg)["__newobj__"]:
             self.add(make)
         self.add(arguments)
         for one in rest:

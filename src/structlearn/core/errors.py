@@ -1,6 +1,19 @@
-"""Errors and warnings that a caller may want to tell from others."""
+"""Errors and warnings: those that a caller may want to tell from others, and those about doubtful data.
+
+Data is doubtful that can be read, but is hardly meant so; the warning says what to look at.
+"""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from structlearn.core.wording import quote
+
+#: Tokens from which on a single sequence is doubtful.
+LONG_SEQUENCE = 1000
 
 
 class NothingLearnedWarning(UserWarning):
@@ -12,3 +25,30 @@ class OracleError(ValueError):
 
     Weak duality makes a negative duality gap a proof of it. No certificate can be given then.
     """
+
+
+def doubt(sentence: str) -> None:
+    """Warn of data, whoever reads it."""
+    warnings.warn(sentence, UserWarning, stacklevel=2)
+
+
+def doubt_one_sequence(name: str, lengths: np.ndarray) -> None:
+    """Warn of a long file that is one sequence."""
+    if len(lengths) == 1 and lengths[0] > LONG_SEQUENCE:
+        doubt(
+            f"{name} has no blank line, so that its {lengths[0]} tokens are one sequence; put a blank line "
+            "between sentences."
+        )
+
+
+def doubt_alike(labels: Iterable[object]) -> None:
+    """Warn of labels that are the same but for case or for blanks around them."""
+    seen: dict[str, str] = {}
+    for label in sorted(one for one in labels if isinstance(one, str)):
+        other = seen.setdefault(label.strip().casefold(), label)
+        if other != label:
+            doubt(
+                f"The labels {quote(other)} and {quote(label)} differ only in case or in blanks; if they "
+                "mean the same, write them in one way."
+            )
+            return

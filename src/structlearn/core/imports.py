@@ -7,6 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
 
 
 def names_of(
@@ -42,7 +46,7 @@ class _Moved:
     def find_spec(self, name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
         if name not in self.homes:
             return None
-        return ModuleSpec(name, self)  # type: ignore[arg-type]
+        return ModuleSpec(name, cast("Loader", self))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(self.homes[spec.name])

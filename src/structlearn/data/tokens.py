@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.doubts import doubt_one_sequence
+from structlearn.core.errors import doubt_one_sequence
 from structlearn.core.wording import count_of, list_names
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.text import Lines, content, is_blank, kept_line, open_text

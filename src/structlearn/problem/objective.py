@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from structlearn.core.kernels import is_implemented
 from structlearn.core.memory import Memory
 from structlearn.core.rounding import MATERIAL, Bound, Magnitude
 from structlearn.core.threads import Team
-from structlearn.problem.oracle import GoldVertices, Losses, Oracle, pullback_shared
+from structlearn.problem.oracle import ExampleBlocks, GoldVertices, Losses, Oracle, pullback_shared
 from structlearn.problem.penalties import Penalty, SquaredL2, squared_part
 from structlearn.problem.problem import Predictions as Predictions
 from structlearn.problem.regularizers import Regularizer, Zero
@@ -34,22 +34,6 @@ from structlearn.scoring.base import Scoring
 from structlearn.structures.base import SparseVertices, Structure
 
 Result = TypeVar("Result")
-
-
-class ExampleBlocks(NamedTuple):
-    """The examples as a compiled pass over blocks sees them: their layout, then what the objective adds."""
-
-    shapes: Array
-    start: Array
-    largest: tuple[int, int]
-    most_parts: int
-    cost: Array
-    weight: Array
-    gold_start: Array
-    gold_index: Array
-    gold_value: Array
-    #: how many local parts, the first of each example, the squared norm covers
-    curved: Array
 
 
 def best_step(slope: float, steep: float) -> float:
@@ -337,7 +321,7 @@ class Objective:
             cost += float(vertices @ self.cost[start[first] : start[last]])
             self.scoring.pullback(-vertices, first, last, pulled)
             shared -= shared_sum
-            losses += found
+            losses = losses.plus(found)
         bounded = self.structure.bounded  # answers may be below the maximum, of which there is a bound
         primal = self.primal(w) if bounded else self._primal_from(w, losses)
         return Predictions(pulled, cost + losses.gain, primal)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from functools import cached_property, partial, reduce
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from structlearn.core.threads import Team, blas_threads, in_order
 from structlearn.scoring.base import PARTS_AT_ONCE, Scoring
 from structlearn.structures.base import Structure
 from structlearn.structures.erased import ErasedStructure, erase_structure
-
-if TYPE_CHECKING:
-    from structlearn.problem.objective import ExampleBlocks
 
 Found = TypeVar("Found")
 Range = tuple[int, int]
@@ -51,6 +48,22 @@ class GoldVertices(NamedTuple):
         return cls(none, none[:0], np.empty(0), none[:-1])
 
 
+class ExampleBlocks(NamedTuple):
+    """The examples as a compiled pass over blocks sees them: their layout, then what the objective adds."""
+
+    shapes: Array
+    start: Array
+    largest: tuple[int, int]
+    most_parts: int
+    cost: Array
+    weight: Array
+    gold_start: Array
+    gold_index: Array
+    gold_value: Array
+    #: how many local parts, the first of each example, the squared norm covers
+    curved: Array
+
+
 class Losses(NamedTuple):
     """What examples add up to: sum_i p_i loss_i, loss_i = Omega*(theta_i) + Omega(mu_i) - <theta_i, mu_i>."""
 
@@ -62,7 +75,8 @@ class Losses(NamedTuple):
     least: float = np.inf
     example: int = -1
 
-    def __add__(self, other: Losses) -> Losses:  # type: ignore[override]
+    def plus(self, other: Losses) -> Losses:
+        """Return what the examples of both add up to."""
         least = min(self[2:], other[2:])
         return Losses(self.total + other.total, self.gain + other.gain, *least)
 
@@ -138,7 +152,7 @@ class Oracle:
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
             return Losses(*found)
 
-        return sum(self.all_chunks(one, PARTS_DEALT), Losses())
+        return reduce(Losses.plus, self.all_chunks(one, PARTS_DEALT), Losses())
 
     def maximizers(
         self,

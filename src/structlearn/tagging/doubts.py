@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from structlearn.core.doubts import doubt
+from structlearn.core.errors import doubt
 from structlearn.core.wording import list_names
 from structlearn.data import Column, Tokens
 from structlearn.estimators.inputs.spans import is_mark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from structlearn.cli.support.errors import note
-from structlearn.core.doubts import doubt, doubt_alike
+from structlearn.core.errors import doubt, doubt_alike
 from structlearn.core.wording import list_names
 from structlearn.data import Tokens
 from structlearn.tagging.doubts import doubt_spans, doubt_words, words_as_labels

@@ -19,7 +19,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import assign
-from structlearn.problem.objective import ExampleBlocks
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.active_steps import (
     Bench,

@@ -19,7 +19,8 @@ from structlearn.core.contract import Array, scoring_workspace
 from structlearn.core.kernels import kernel
 from structlearn.core.memory import Memory
 from structlearn.core.vectors import sum_of
-from structlearn.problem.objective import ExampleBlocks, Objective
+from structlearn.problem.objective import Objective
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
 from structlearn.solvers.solution import DualPoint, Solution

@@ -27,7 +27,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel, leaf
 from structlearn.core.prefetching import prefetch_line
-from structlearn.problem.objective import ExampleBlocks
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.rounds import Accumulators
 from structlearn.solvers.bcfw.scratch import three_apart

@@ -16,7 +16,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import kernel
-from structlearn.problem.objective import ExampleBlocks
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.rounds import Accumulators
 from structlearn.solvers.bcfw.scratch import three_apart

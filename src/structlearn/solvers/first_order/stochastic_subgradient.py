@@ -9,7 +9,8 @@ import numpy as np
 
 from structlearn.core.contract import Array, add_pullback, maximize, score, scoring_workspace, workspace
 from structlearn.core.kernels import kernel
-from structlearn.problem.objective import ExampleBlocks, Objective
+from structlearn.problem.objective import Objective
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.orders import Order, Permutation
 from structlearn.solvers.first_order.steps import ConstantStep, PegasosStep, Schedule, StepRule
