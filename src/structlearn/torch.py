@@ -70,7 +70,7 @@ class _Move(torch.autograd.Function):
 
 
 class _Last(torch.autograd.Function):
-    """Values as they are, which depend on `sources` in a way that cannot be differentiated any more."""
+    """Values as they are, whose dependence on `sources` cannot be differentiated any more."""
 
     @staticmethod
     def forward(ctx: Any, local: Tensor, of_shared: Tensor, *sources: Tensor) -> tuple[Tensor, Tensor]:

@@ -41,7 +41,7 @@ SHARED: dict[str, str | float] = {
 
 
 class Amount(NamedTuple):
-    """How much data a recipe takes: `full`, more than usual; `n`, so many examples to train on."""
+    """How much data a recipe takes: `full`, more than usual; `n`, the number of examples to train on."""
 
     full: bool = False
     n: int | None = None

@@ -69,7 +69,7 @@ class ProblemEntry:
     stand_in: bool = False
 
     def is_here(self, folder: Path | None) -> bool:
-        """Whether its data set is on this machine."""
+        """Return whether its data set is on this machine."""
         return not self.data or located(self.data, folder) is not None
 
 

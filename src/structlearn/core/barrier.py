@@ -1,4 +1,4 @@
-"""A barrier between threads inside compiled code: where threads meet thousands of times a second.
+"""A barrier between threads inside compiled code: for threads that meet thousands of times per second.
 
 Each thread tells in a cell of its own to which meeting it has come, and looks at the others' cells until they
 have come, too, giving its processor away in between. If that takes long, the others have no processor to run

@@ -186,7 +186,7 @@ class _Adding:
 
 
 def _matters(name: str, attribute: object) -> bool:
-    """Whether an attribute of a class says what its objects do; slots and notes of Python do not."""
+    """Return whether an attribute of a class says what its objects do; slots and notes of Python do not."""
     if isinstance(attribute, GetSetDescriptorType | MemberDescriptorType) or name == "_abc_impl":
         return False
     return callable(attribute) or not (name.startswith("__") and name.endswith("__"))
@@ -204,7 +204,7 @@ def _sorted_items(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _is_library(module: str | None) -> bool:
-    """Whether a module is a library's, whose names say enough; a user's own code is looked into."""
+    """Return whether a module is a library's, whose names say enough; a user's own code is looked into."""
     root = (module or "").partition(".")[0]
     file = getattr(sys.modules.get(root), "__file__", None) or ""
     installed = {"site-packages", "dist-packages"} & set(PurePath(file).parts)

@@ -1,4 +1,4 @@
-"""Numba's dispatchers, so arranged that what a kernel calls is optimised once, inside it.
+"""Numba's dispatchers, arranged so that what a kernel calls is optimised once, inside the kernel.
 
 Numba gives every compiled function wrappers for Python and C, optimises it and turns it into machine code by
 itself, and then optimises it again inside each of its callers. Here a function has two dispatchers: an
@@ -36,7 +36,7 @@ TRIED = ((0, 68),)
 
 
 def is_lean() -> bool:
-    """Whether kernels compile by `EntryDispatcher` and `InnerDispatcher`."""
+    """Return whether kernels compile by `EntryDispatcher` and `InnerDispatcher`."""
     version = tuple(int(part) for part in numba.__version__.split(".")[:2])
     return version in TRIED and not os.environ.get("STRUCTLEARN_PLAIN_NJIT")
 
@@ -80,7 +80,7 @@ def _no_collection() -> Iterator[None]:
 
 
 class EntryDispatcher(CPUDispatcher):
-    """What Python calls."""
+    """The dispatcher that Python calls."""
 
     def __init__(self, py_func: Callable[..., object], targetoptions: Options) -> None:
         super().__init__(py_func, {}, targetoptions)
@@ -96,7 +96,7 @@ class EntryDispatcher(CPUDispatcher):
 
 
 class InnerDispatcher(CPUDispatcher):
-    """What compiled code calls: bitcode."""
+    """The dispatcher that compiled code calls; it yields bitcode."""
 
     def __init__(self, py_func: Callable[..., object], targetoptions: Options) -> None:
         super().__init__(py_func, {}, targetoptions)
@@ -137,7 +137,7 @@ class _InnerCompiler(_FunctionCompiler):
 
 
 class _Key:
-    """Names a compiled function for Numba's linker."""
+    """The name of a compiled function for Numba's linker."""
 
 
 class _Bitcode(JITCodeLibrary):

@@ -1,6 +1,6 @@
-"""The sum instead of the product: structures and scorings behind C addresses, so that a pass compiles once.
+"""Structures and scorings behind C addresses, so that a pass compiles once and not for every pair of them.
 
-A pass calls operations on a structure and a scoring. Compiled for their records it would have to be compiled
+A pass calls operations on a structure and a scoring. For the records themselves it would have to be compiled
 for every pair of them. Instead each operation of a record is compiled alone, as a C function, and a pass is
 compiled for two records of addresses, `structures.erased.ErasedStructure` and `scoring.erased.ErasedScoring`,
 which implement the same operations. A user's own oracle is compiled by itself, and no pass with it.

@@ -17,11 +17,11 @@ LONG_SEQUENCE = 1000
 
 
 class NothingLearnedWarning(UserWarning):
-    """A trained model whose weights are zero, or that is no better than a constant."""
+    """Warns of a trained model whose weights are zero, or that is no better than a constant."""
 
 
 class OracleError(ValueError):
-    """An answer that should be maximal is not: a point that is known already has a higher score.
+    """Raised for an answer that should be maximal but is not: a known point has a higher score.
 
     Weak duality makes a negative duality gap a proof of it. No certificate can be given then.
     """

@@ -1,4 +1,4 @@
-"""Forms of values that files hold: each says what it accepts, and how a refusal calls that."""
+"""Forms of values that files hold: each knows what it accepts, and how an error message describes that."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Form:
-    """A question whether a value will do.
+    """A test of a value, and the words for what passes it.
 
     Attributes
     ----------
-    what : what will do, in words: "a number of at least 0"
+    what : what passes, in words: "a number of at least 0"
     accepts : says whether a value is that
     """
 

@@ -35,7 +35,7 @@ def names_of(
 
 
 class _Moved:
-    """Finds and loads modules by old names.
+    """A finder and loader of modules by their old names.
 
     It is asked first: otherwise the folder of a moved package would answer, with a copy.
     """

@@ -109,12 +109,12 @@ def operation(name: F) -> F:
 
 
 def is_operation(value: object) -> TypeGuard[Function]:
-    """Whether a value is one of the generic functions."""
+    """Return whether a value is one of the generic functions."""
     return isinstance(value, FunctionType) and value in _OPERATIONS
 
 
 def is_jitable(value: object) -> TypeGuard[Function]:
-    """Whether a value is a function that `jitable` has seen."""
+    """Return whether a value is a function that `jitable` has seen."""
     return isinstance(value, FunctionType) and value in _JITABLE
 
 
@@ -137,7 +137,7 @@ def implementation(called: Function, record: object) -> Function | None:
 
 
 def is_implemented(called: Function, record: object) -> bool:
-    """Whether there is a kernel for an operation on a record."""
+    """Return whether there is a kernel for an operation on a record."""
     return implementation(called, record) is not None
 
 

@@ -1,4 +1,4 @@
-"""Arrays that need not fit into memory: beyond a limit they are files, mapped, which end with the process."""
+"""Arrays that need not fit into memory: beyond a limit they are mapped files, which end with the process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from structlearn.core.sentences import ParameterError
 SMALL = 1 << 20
 #: The share of the limit for arrays that stay; the rest is for what passes by.
 SHARE_KEPT = 0.5
-#: A limit must leave so much beside what the program takes when training begins.
+#: A limit must leave this many bytes beside what the program takes when training begins.
 LEAST = 128 << 20
 _UNITS = {"": 1} | {
     f"{letter}{i}B": base**power
@@ -33,7 +33,7 @@ _SIZE = re.compile(r"([0-9.]+)\s*([KMGT]I?B|)", re.IGNORECASE)
 
 
 class Memory:
-    """Gives room for arrays: in memory as long as the limit allows, then in mapped files.
+    """Room for arrays: in memory as long as the limit allows, then in mapped files.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Things by name: a solver, a loss, a structure, a task is described once, in one entry of a registry.
+"""Registries: a solver, a loss, a structure or a task is described once, in one entry with a name.
 
 Registries import nothing heavy, so that `--help` can be made of them: an entry names its class as
 "package.module:Name", which is imported when it is used first.

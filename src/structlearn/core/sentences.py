@@ -45,7 +45,7 @@ def join_sentences(first: str, second: str) -> Statement:
 
 
 class ParameterError(ValueError):
-    """A parameter has a value that cannot be used.
+    """Raised for a parameter whose value cannot be used.
 
     name : the first parameter that the sentence names
     value : its value, in the sentence or as the part `value`

@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class Map(Protocol):
-    """As the built-in `map`."""
+    """A function with the signature of the built-in `map`."""
 
     def __call__(self, work: Callable[[Item], Result], items: Iterable[Item], /) -> Iterable[Result]: ...
 
@@ -66,7 +66,7 @@ def in_order(n_jobs: int) -> Iterator[Map]:
 
 
 class Team:
-    """Threads that stay, for work that is over in a moment: calls made together, one of them here."""
+    """Threads that stay alive, for short pieces of work: calls made together, one of them in this thread."""
 
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs

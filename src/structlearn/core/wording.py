@@ -92,7 +92,7 @@ def _pad_cells(row: Sequence[str], widths: Sequence[int], left: int) -> list[str
 
 
 def runs_right_to_left(text: str) -> bool:
-    """Whether the first letter that has a direction is of a script that is written from right to left."""
+    """Return whether the first letter that has a direction belongs to a right-to-left script."""
     found = (bidirectional(c) for c in text)
     return next((kind != "L" for kind in found if kind in ("L", "R", "AL")), False)
 

@@ -82,7 +82,7 @@ def _on_used_parts(used: Array, ways: tuple[Array, ...], rule: Callable[..., Arr
 
 
 def _has_face(loss: FenchelYoungLoss) -> bool:
-    """Whether answers are mixtures of atoms that an active set has found, or flows."""
+    """Return whether answers are mixtures of atoms that an active set has found, or flows."""
     record = loss.structure.record
     known = implementation(project, record) is active_set_project or is_implemented(
         project_derivative, record

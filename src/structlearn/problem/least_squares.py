@@ -35,7 +35,7 @@ from structlearn.problem.problem import Predictions
 
 
 class FeatureBlocks(NamedTuple):
-    """FeatureBlocks of features: block g is members[start[g] : start[g + 1]].
+    """Blocks of features: block g is members[start[g] : start[g + 1]].
 
     bound : the largest eigenvalue of X_g^T X_g, or more
     size : the norm of X_g as it is stored, to which rounding is proportional

@@ -112,7 +112,7 @@ class Objective:
 
     @property
     def n_jobs(self) -> int:
-        """Threads for passes over blocks: one where the structure is plain Python."""
+        """The number of threads for passes over blocks: one where the structure is plain Python."""
         return self.team.n_jobs
 
     @property
@@ -152,7 +152,7 @@ class Objective:
 
     @cached_property
     def _n_curved_parts(self) -> Array:
-        """How many local parts of each example, the first ones, the squared norm covers."""
+        """The number of local parts of each example, the first ones, that the squared norm covers."""
         return np.ascontiguousarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
 
     @cached_property
@@ -161,7 +161,7 @@ class Objective:
 
     @cached_property
     def most_entries(self) -> Array:
-        """How many entries a vertex of each example may have; a gold mixture of several may have more."""
+        """The most entries that a vertex of each example may have; a gold mixture may have more."""
         most = self.structure.most_entries_many(self.scoring.shapes)
         return np.maximum(most, np.diff(self.gold.start))
 
@@ -201,7 +201,7 @@ class Objective:
     # ---- gold --------------------------------------------------------------------------------------
 
     def _gold_fits(self) -> bool:
-        """Whether the gold vertices have no parts but those of their examples: compiled code relies on it."""
+        """Return whether the gold vertices have only parts of their examples: compiled code relies on it."""
         gold, sizes = self.gold, np.diff(self.point_start)
         if gold.start.size != sizes.size + 1 or not gold.start[-1] == gold.index.size == gold.value.size:
             return False
@@ -290,7 +290,7 @@ class Objective:
     def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
         """D of any dual point z, from w(z) and the cost of z; for the squared norm.
 
-        Lowered by what rounding may have added, in `steps` single steps if w and z were changed so often.
+        It is lowered by what rounding may have added, also in `steps` single changes of w and z.
         """
         return self.magnitude.lower_bound(float(w @ w), cost, self.regularization, steps)
 

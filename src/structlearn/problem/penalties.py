@@ -122,7 +122,7 @@ class ElasticNet:
 
     @property
     def squared(self) -> float:
-        """What stands before ||w||^2 / 2."""
+        """The factor of ||w||^2 / 2."""
         return self.strength * (1 - self.ratio)
 
     def value(self, w: Array) -> float:

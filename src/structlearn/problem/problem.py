@@ -26,7 +26,7 @@ class Problem(Protocol):
 
     @property
     def n_active(self) -> int:
-        """How many oracle answers are a pass."""
+        """The number of oracle answers that make a pass."""
 
     @property
     def exact(self) -> bool:

@@ -1,4 +1,4 @@
-"""What every scoring is: theta = Phi w for each example, and the adjoint of that map."""
+"""The base of all scorings: theta = Phi w for each example, and the adjoint of that map."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Scoring(ABC):
 
     @property
     def n_terms(self) -> int:
-        """At most how many products the score of a local part adds up."""
+        """The most products that the score of a local part adds up."""
         return self.n_weights
 
     @property
@@ -122,7 +122,7 @@ class Scoring(ABC):
 
     @cached_property
     def _chunks(self) -> dict[int, list[tuple[int, int]]]:
-        """Ranges that were asked for, by their size."""
+        """The ranges that were asked for before, by their size."""
         return {}
 
 

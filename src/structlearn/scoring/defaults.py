@@ -1,4 +1,4 @@
-"""What scorings do unless they implement it themselves."""
+"""Default implementations of operations on scorings."""
 
 from __future__ import annotations
 

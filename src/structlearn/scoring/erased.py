@@ -33,7 +33,7 @@ class ScoringRecord(Protocol):
 
     @property
     def n_shared(self) -> int:
-        """How many shared parts there are."""
+        """The number of shared parts."""
 
 
 def erase_scoring(record: ScoringRecord, operations: frozenset[str]) -> tuple[ErasedScoring, Words]:

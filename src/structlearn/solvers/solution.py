@@ -208,7 +208,7 @@ class Solution:
         return {**self.__dict__, "state": None, "content_hash": ""}
 
     def fits(self, problem: Problem) -> bool:
-        """Whether there is a dual point that is feasible in a problem: its examples have the same outputs."""
+        """Return whether there is a dual point that is feasible in a problem, whose outputs are the same."""
         return self.point is not None and self.polytopes != "" and self.polytopes == problem.polytopes
 
     def start_for(self, problem: Problem) -> Solution | None:

@@ -125,7 +125,7 @@ def _hints(kind: type) -> dict[str, object]:
 
 
 def _fits(value: object, hint: object) -> bool:
-    """Whether a value is of a kind that states can hold; other kinds are written in a form of their own."""
+    """Return whether states can hold a value as it is; other kinds are written in forms of their own."""
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, one) for one in get_args(hint))
     kind = get_origin(hint) or hint

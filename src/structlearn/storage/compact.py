@@ -20,9 +20,9 @@ from structlearn.storage.tensors import TensorEntry
 LEAST = 1024
 #: Positions have 32 bits.
 MOST = 1 << 32
-#: So many entries an array may have, however few of them are stored.
+#: The number of entries that an array may have, however few of them are stored.
 ALWAYS = 1 << 20
-#: Beyond that, so many for each that is stored.
+#: Beyond that, the number of entries for each that is stored.
 _THINNEST = 1000
 _SHARE = 1 / 3
 _BITS = {4: np.uint32, 8: np.uint64}

@@ -52,7 +52,7 @@ _ENTRY = {"dtype": _dtype, "shape": [count], "sha256": str}
 
 
 class _ArrayFile:
-    """An array that grows, in a file; all its rows have the type and the width of those it is opened for."""
+    """A growing array in a file; all rows have the type and the width of those that it is opened for."""
 
     def __init__(self, path: Path, rows: np.ndarray) -> None:
         self.path, self.kind, self.width = path, little(rows.dtype), rows.shape[1:]
@@ -77,7 +77,7 @@ class _ArrayFile:
 
 
 class FolderWriter:
-    """Writes a folder of arrays; use as a context: on an error nothing is left.
+    """A writer of a folder of arrays; use it as a context: on an error nothing is left.
 
     Parameters
     ----------

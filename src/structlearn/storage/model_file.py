@@ -91,7 +91,7 @@ def _least_version(header: Mapping[str, Any]) -> int:
 
 
 class ModelFile:
-    """A model file, opened; ValueError if it is none or is damaged.
+    """An open model file; ValueError for another or a damaged file.
 
     Attributes
     ----------

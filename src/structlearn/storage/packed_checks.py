@@ -1,4 +1,4 @@
-"""Whether the arrays of packed data belong together: what is read in place is looked up without a check."""
+"""Checks that the arrays of packed data belong together: later lookups in them are not checked."""
 
 from __future__ import annotations
 

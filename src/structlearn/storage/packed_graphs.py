@@ -43,7 +43,7 @@ class PackedGraphs(LazyList[tuple]):
 
     @property
     def shapes(self) -> np.ndarray:
-        """(n, 1): how many nodes each graph has."""
+        """The numbers of nodes of the graphs, (n, 1)."""
         return np.diff(self.starts)[:, None]
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ from structlearn.storage.packed_graphs import UNKNOWN, graph_batch, is_known
 
 
 class PackedWriter:
-    """Writes packed data batch by batch; use as a context. On an error nothing is left.
+    """A writer of packed data, batch by batch; use it as a context. On an error nothing is left.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a file says, against what it must say: the first thing that does not fit is one sentence."""
+"""Checks of what a file says against what it must say; the first misfit becomes one sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBERS: dict[object, tuple[type, ...]] = {int: (int,), float: (int, float), bo
 def read_json(text: str | bytes, form: type[T], name: str) -> T:
     """Read the value of a JSON text, of this form (see `check_form`).
 
-    ValueError if it is none or of another, repeats a key of an object, or nests too deeply.
+    ValueError if it is not JSON or of another form, repeats a key of an object, or nests too deeply.
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique)

@@ -93,7 +93,7 @@ class TensorEntry(NamedTuple):
 
 
 class TensorFile:
-    """A safetensors file with notes of ours, opened; ValueError if it is none or is damaged.
+    """An open safetensors file with notes of ours; ValueError for another or a damaged file.
 
     Attributes
     ----------

@@ -156,7 +156,7 @@ class Structure(ABC):
         return ()
 
     def fits(self, shape: Shape | Array) -> bool | Array:
-        """Whether there are outputs of this shape: what compiled code may be asked about.
+        """Return whether there are outputs of this shape: what compiled code may be asked about.
 
         `shape` is (rows, columns), or two arrays of them for many examples; then the answer is an array.
         """
@@ -344,7 +344,7 @@ def one_each(values: Sequence[Any] | None, n_examples: int, name: str) -> Sequen
 
 
 def is_list_of(values: object, ndim: int) -> TypeGuard[Sequence[ArrayLike]]:
-    """Whether `values` is a list or tuple of arrays with `ndim` axes; an empty one is."""
+    """Return whether `values` is a list or tuple of arrays with `ndim` axes; an empty one is."""
     return isinstance(values, list | tuple) and (not values or np.ndim(values[0]) == ndim)
 
 

@@ -139,7 +139,7 @@ def _outputs(
 
 
 def _is_kept(structure: Structure, z: Array, shape: tuple[int, int]) -> bool:
-    """Whether a part vector is the same after decode and encode."""
+    """Return whether a part vector is the same after decode and encode."""
     again = structure.encode(structure.decode(z), shape)
     return again.size == z.size and np.allclose(again.ravel(), z.ravel())
 

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: what a process can find, and can do without.
+"""The cache of compiled kernels: what a process may find there, and can do without.
 
 What is damaged, missing or not to be trusted (`kernel_files`) costs a compilation, and so does a full disk:
 never a run. Kernels that came with the installation (`shipped_kernels`) are looked up first.
@@ -47,7 +47,7 @@ def cache_folder(source: Path = Path(__file__)) -> Path:
 
 
 class _PackageLocator(_CacheLocator):
-    """Stores an index under the hash of the sources: equal sources share it wherever they are installed."""
+    """The place of an index, by the hash of the sources: equal sources share it wherever they lie."""
 
     def __init__(self, py_func: Callable[..., object], py_file: str) -> None:
         self._line = py_func.__code__.co_firstlineno
@@ -130,7 +130,7 @@ class PackageCache(FunctionCache):
 
 
 def _is_foreign(kind: types.Type) -> bool:
-    """Whether a type is, or holds, a record of a module outside the package."""
+    """Return whether a type is, or holds, a record of a module outside the package."""
     record = getattr(kind, "instance_class", None)
     if record is not None and record.__module__.split(".")[0] != PACKAGE.name:
         return True

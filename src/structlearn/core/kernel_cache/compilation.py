@@ -1,4 +1,4 @@
-"""Compilation, announced: who waits for code that no cache holds is told so, once a process."""
+"""Announcing compilation: a user who waits for code that no cache holds is told so, once per process."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _in_turn(folder: Path) -> Iterator[None]:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether nobody but this user and root can put files into a folder, or another folder in its place.
+    """Return whether only this user and root can put files into a folder, or another folder in its place.
 
     Of a folder that is not there yet, those above it are looked at.
     """
@@ -156,13 +156,13 @@ def _is_ours(found: os.stat_result) -> bool:
 
 @cache
 def _stays(folder: str) -> bool:
-    """Whether others can neither rename nor replace a folder, or one above it, or a link on the way to it."""
+    """Return whether others can neither rename nor replace a folder, one above it, or a link on the way."""
     ways = Path(os.path.abspath(folder)), Path(os.path.realpath(folder))
     return all(_keeps_entries(os.lstat(step)) for way in ways for step in (way, *way.parents))
 
 
 def _keeps_entries(found: os.stat_result) -> bool:
-    """Whether others must leave what this user has in a folder; so it is in a sticky one, as /tmp is."""
+    """Return whether others must leave what this user has in a folder, as in a sticky one such as /tmp."""
     if _is_ours(found) or not _HAS_USERS:
         return True
     protected = stat.S_ISLNK(found.st_mode) or found.st_mode & stat.S_ISVTX
@@ -171,7 +171,7 @@ def _keeps_entries(found: os.stat_result) -> bool:
 
 
 def _is_own(group: int) -> bool:
-    """Whether a group is this user's alone: of the same name, without other members."""
+    """Return whether a group is this user's alone: of the same name, without other members."""
     import grp
     import pwd
 

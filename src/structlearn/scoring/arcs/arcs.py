@@ -45,7 +45,7 @@ class ArcScoring(Scoring):
 
     @property
     def _bare_record(self) -> Arcs:
-        """Without scratch memory of the size of w."""
+        """The record without scratch memory of the size of w."""
         return self.record._replace(n_weights=0)
 
     def _part_norms(self, first: int, last: int) -> Array:

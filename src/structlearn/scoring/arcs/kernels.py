@@ -30,7 +30,7 @@ from structlearn.scoring.arcs.templates import BETWEEN, HEAD, MODIFIER, Template
 ROOT_CODE, EDGE_CODE = np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
-#: Distinct values between two words beyond so many share features.
+#: The number of distinct values between two words beyond which values share features.
 _MOST_BETWEEN = 64
 
 

@@ -1,4 +1,4 @@
-"""Features for each part: theta = F w, one row of features a part.
+"""Features for each part: theta = F w, one row of features per part.
 
 Serves matchings (features of an edge) and a user's own structure.
 """

@@ -26,7 +26,7 @@ class Items(NamedTuple):
 
     @property
     def lengths(self) -> Array:
-        """How many items each example has."""
+        """The number of items of each example."""
         return np.diff(self.start)
 
 

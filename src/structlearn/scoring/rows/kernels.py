@@ -62,7 +62,7 @@ def rows_workspace(scoring: LabelledRows) -> tuple[Array, Array]:
 
 @leaf
 def lacks_gram(first: Array, gram_first: Array) -> bool:
-    """Whether the products of some example's rows are not stored. Compiled: there may be a million."""
+    """Return whether the products of some example's rows are not stored. Compiled: there may be a million."""
     found = False
     for i in range(gram_first.size - 1):
         length = first[i + 1] - first[i]
@@ -72,7 +72,7 @@ def lacks_gram(first: Array, gram_first: Array) -> bool:
 
 @leaf
 def _has_gram(scoring: LabelledRows, i: int) -> bool:
-    """Whether all products of example i's rows are stored; of no rows there are none."""
+    """Return whether all products of example i's rows are stored; an example without rows has none."""
     length = scoring.first[i + 1] - scoring.first[i]
     return scoring.gram_first[i + 1] - scoring.gram_first[i] == length * length
 
@@ -119,7 +119,7 @@ def rows_score_subset(
 
 @leaf
 def _few(wanted: Array, first: int, n: int) -> bool:
-    """Whether so few of n labels are wanted that they are scored one by one."""
+    """Return whether so few of n labels are wanted that they are scored one by one."""
     count = 0
     for k in range(first, first + n):
         count += 1 if wanted[k] else 0

@@ -178,7 +178,7 @@ class ActiveSetBlocks(Representation):
 
 
 def asks_together(objective: Objective) -> bool:
-    """Whether the oracle takes so much of a visit that threads share it out, and no more."""
+    """Return whether the oracle takes so much of a visit that threads share it out, and no more."""
     scoring = objective.scoring
     return bool(scoring.start[-1] >= PARTS_OF_A_QUESTION * scoring.n_examples)
 

@@ -156,7 +156,7 @@ def _pieces(n: int) -> list[tuple[int, int]]:
 
 
 def _is_small(some: Array, gaps: Array) -> bool:
-    """Whether some blocks hold so little of the gap; what is infinite is not known yet."""
+    """Return whether some blocks hold so little of the gap; what is infinite is not known yet."""
     return bool(some.sum() <= GAP_WITHOUT_ROOM * gaps.sum() < np.inf)
 
 

@@ -38,7 +38,7 @@ class VisitRules(NamedTuple):
     """How a block is visited."""
 
     steps: int
-    #: at most so many steps, until the gap inside the set is at most `accuracy` times that of the block
+    #: the most steps, until the gap inside the set is at most `accuracy` times that of the block
     inner_steps: int
     accuracy: float
     forget_after: int
@@ -97,7 +97,7 @@ def _worst_atom(bench: Bench, count: int) -> int:
 
 @kernel
 def _aim(steps: int, bench: Bench, count: int, best: int, worst: int, here: float) -> tuple[float, bool]:
-    """Set the direction; returns the longest step, and whether it would leave `worst` without weight."""
+    """Set the direction; return the longest step, and whether it would leave `worst` without weight."""
     alpha, d = bench.alpha, bench.direction
     if steps == PAIRWISE:
         for a in range(count):

@@ -30,7 +30,7 @@ FEW_ACTIVE = 0.5
 ENOUGH = 0.1
 #: Passes over active blocks between two full ones, where each of them is a pass of its own.
 MOST_REPEATS = 10
-#: Of `exact_pass`: at most so many visits, until this gap, shuffled by this seed.
+#: Limits of `exact_pass`: the most visits, the gap at which it ends, and the seed of the order.
 Limits: TypeAlias = tuple[int, float, int]
 
 

@@ -32,7 +32,7 @@ from structlearn.solvers.bcfw.lead import (
 
 #: Of the step in a block that would be exact if w followed at once.
 CAUTION = 0.9
-#: Weights of which each thread has so many at least.
+#: The least number of weights per thread.
 WEIGHTS_SHARED = 1 << 18
 #: A mean that spans more than this fraction of all sweeps begins anew.
 LONGEST_MEAN = 0.36

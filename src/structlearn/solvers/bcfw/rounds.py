@@ -34,7 +34,7 @@ WEIGHTS_AT_ONCE = 2048
 #: Local parts of blocks, in the mean, for which the least lengths of rounds were measured (words of letters).
 PARTS_OF_A_VISIT = 200
 
-#: A round adds up changes of all weights: one of so many is worth one more visit of a thread.
+#: A round adds up changes of all weights; per this many weights, a thread makes one visit more.
 WEIGHTS_A_VISIT = 1000
 
 #: commits a fraction of the way that blocks have gone; returns what the cost gains beyond that fraction
@@ -171,7 +171,7 @@ def _dot(x: Array, y: Array) -> float:
 
 
 def is_distinct(order: Array) -> bool:
-    """Whether no block comes twice."""
+    """Return whether no block comes twice."""
     return not order.size or int(np.bincount(order).max()) == 1
 
 
@@ -190,7 +190,7 @@ def rounds_of(order: Array, size: int) -> Iterator[Array]:
 
 
 def is_mostly_sums(objective: Objective, least: int) -> bool:
-    """Whether rounds of `least` visits a thread would take longer to add up than to make."""
+    """Return whether rounds of `least` visits a thread would take longer to add up than to make."""
     return objective.n_weights > least * WEIGHTS_A_VISIT
 
 

@@ -86,7 +86,7 @@ def _is_vector(array: object, kind: str) -> bool:
 
 
 def _are_between(numbers: Array, most: int | Array) -> bool:
-    """Whether all are at least zero and below `most`."""
+    """Return whether all are at least zero and below `most`."""
     return bool(((numbers >= 0) & (numbers < most)).all())
 
 

@@ -102,7 +102,7 @@ def balance(smooth: bool) -> float:
 
 
 def is_estimated_after(passes: int) -> bool:
-    """Whether the pace is estimated anew: after passes 1, 2, 4, ..."""
+    """Return whether the pace is estimated anew: after passes 1, 2, 4, ..."""
     return passes & (passes - 1) == 0
 
 

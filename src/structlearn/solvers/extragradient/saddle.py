@@ -141,7 +141,7 @@ class Saddle:
         return Point(target.a, target.b, self.objective.gold_map.copy(), 0.0, 0.0, *kept)
 
     def goes_on(self, other: Saddle) -> bool:
-        """Whether points of this saddle are points of another, of an equal objective."""
+        """Return whether points of this saddle are points of another, of an equal objective."""
         return self.geometry == other.geometry and self.full == other.full
 
     def divergence(self, x: Point, y: Point) -> float:

@@ -370,7 +370,7 @@ def _exponentiate_unary(
 
 @kernel
 def _any_between(values: Array, low: float, high: float) -> bool:
-    """Whether any value is in the open interval (low, high)."""
+    """Return whether any value is in the open interval (low, high)."""
     found = 0
     for i in range(values.size):
         found += (values[i] > low) & (values[i] < high)

@@ -21,7 +21,7 @@ def sample_backward(steps: Array, ahead: Array, n: int, rng: np.random.Generator
 
     Returns
     -------
-    int ndarray of shape (n, L), a sequence a row.
+    int ndarray of shape (n, L), one sequence per row.
     """
     if n < 0:
         raise ValueError(f"The number of samples must be at least 0; got {n}.")

@@ -122,7 +122,7 @@ class LabelSequences(Structure):
         return unary, steps + step
 
     def allows(self, theta: Array) -> bool:
-        """Whether there is an output of finite score."""
+        """Return whether there is an output of finite score."""
         unary, steps = self.label_and_step_scores(*self.read_scores(theta))
         reached = unary[0] > -np.inf
         for t in range(1, len(unary)):

@@ -201,7 +201,7 @@ def _saturate_graph(
 ) -> tuple[int, Array]:
     """Find the maximum flow of the node scores less `level`; return the nodes' number and the edges' ends.
 
-    No edge need carry more than all supply: so much stands for the infinite capacity of a forbidden cut.
+    No edge need carry more than all supply, which stands for the infinite capacity of a forbidden cut.
     """
     begin, end = structure.nodes[graph], structure.nodes[graph + 1]
     a, b = 2 * structure.edges[graph], 2 * structure.edges[graph + 1]

@@ -78,7 +78,7 @@ def project_work(flow: CutWork, n_nodes: int, n_edges: int) -> CutNearestWork:
 
 @kernel
 def project_cut(a: Array, b: Array, ends: Array, work: CutNearestWork) -> int:
-    """Solve the problem above from the flows in `work.f`; returns the number of steps."""
+    """Solve the problem above from the flows in `work.f`; return the number of steps."""
     largest = 1.0
     for e in range(b.size):
         largest = max(largest, abs(work.f[e]))

@@ -84,7 +84,7 @@ def node_arcs(structure: BoundedGraphs, g: int) -> NodeArcs:
 
 @leaf
 def _attracts(table: Array, n_edges: int) -> bool:
-    """Whether the ends of every edge attract each other; not so where a difference of -inf is no number."""
+    """Return whether the ends of every edge attract each other; False where a difference is not a number."""
     found = True
     for e in range(n_edges):
         found &= 0.0 <= attraction(table, e) < np.inf
@@ -104,8 +104,8 @@ def _best_cut(arcs: NodeArcs, work: BoundedWork) -> None:
 
 @leaf
 def _lift_forbidden(arcs: NodeArcs, labels: LabelWork) -> float:
-    """Replace -inf by a score so low that no labelling with it is as good as any without; returns the least
-    score of these. Messages are differences, in which -inf would make numbers that are none.
+    """Replace -inf by a score so low that no labelling with it is as good as any without; return the least
+    score of these. Messages are differences, in which -inf would make NaN.
     """
     node, table, k = labels.node, labels.table, labels.table.shape[1]
     total = 1.0

@@ -36,7 +36,7 @@ _TEMPERATURES, _SWEEPS_EACH, _COOLING = 12, 10, 0.68
 
 @leaf
 def is_closed(value: float, bound: float) -> bool:
-    """Whether nothing but rounding is missing."""
+    """Return whether nothing but rounding is missing."""
     return bound - value <= 1e-12 * (abs(bound) + abs(value))
 
 

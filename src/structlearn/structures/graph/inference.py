@@ -73,7 +73,7 @@ def label_work(scores: GraphScores) -> LabelWork:
 
 @jitable
 def is_potts(scores: GraphScores) -> bool:
-    """Whether like states alone have a score, the same one: `table` then holds it (see `pair_scores`)."""
+    """Return whether only like states have a score, the same one: `table` then holds it (`pair_scores`)."""
     return scores.n_tied == 1 and scores.sign[0, 0] == 1.0
 
 

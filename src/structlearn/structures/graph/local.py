@@ -124,7 +124,7 @@ def _read_bound(arcs: NodeArcs, work: LocalWork) -> float:
 
 @leaf
 def _may_have(scores: GraphScores, row: int, x: int) -> bool:
-    """Whether the node of a row of all graphs may have state x."""
+    """Return whether the node of a row of all graphs may have state x."""
     return scores.allowed.shape[0] == 0 or scores.allowed[row, x] != 0
 
 

@@ -33,13 +33,13 @@ from structlearn.structures.registry import check_graph, stored
 from structlearn.structures.registry import integer_pairs as pairs_form
 from structlearn.structures.rows import label_indices, row_costs
 
-#: Messages of variable elimination have at most so many entries in all: 32 MB.
+#: The most entries of all messages of variable elimination: 32 MB.
 MOST_ENTRIES = 1 << 22
 #: Up to here elimination takes milliseconds, about as long as message passing.
 QUICK_ENTRIES = 1 << 18
 #: Sweeps of message passing before it gives up.
 MOST_SWEEPS = 200
-#: Branch and bound visits every node so often, on average, for a tight bound.
+#: The average number of visits of a node by branch and bound, for a tight bound.
 MOST_VISITS = 1600
 #: Subproblems of branch and bound before it gives up, with inference="exact".
 MOST_BRANCHES = 10_000

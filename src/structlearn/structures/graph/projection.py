@@ -23,9 +23,9 @@ from structlearn.structures.sparsemap import (
     sparsemap_scratch,
 )
 
-#: Atoms take at most about so many numbers: 64 MB.
+#: The most numbers, about, that atoms take: 64 MB.
 _MOST_NUMBERS = 1 << 23
-#: But there are at least so many.
+#: The least number of atoms, whatever they take.
 _FEWEST = 16
 
 

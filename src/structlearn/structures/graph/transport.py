@@ -70,7 +70,7 @@ def couple(table: Array, e: int, p: Array, q: Array, pi: Array, work: TransportW
 
 @leaf
 def _support(p: Array, side: int, work: TransportWork) -> int:
-    """List the states with mass; returns their number."""
+    """List the states with mass; return their number."""
     n = 0
     for a in range(p.size):
         if p[a] > 0.0:

@@ -161,7 +161,7 @@ def enumeration_marginals(
 
 @kernel
 def fold(weight: Array, size: int) -> tuple[float, float]:
-    """Sum one label out of the weights of labellings; returns its weights off and on. `extend` backwards."""
+    """Sum one label out of the weights of labellings; return its weights off and on. `extend` backwards."""
     off = on = 0.0
     for code in range(size):
         off += weight[code]

@@ -56,7 +56,7 @@ def assignment_work(rows: int, columns: int) -> AssignmentWork:
 
 @kernel
 def solve_assignment(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> float:
-    """Solve the problem above for the m * n scores `theta`, m <= n; returns the maximum.
+    """Solve the problem above for the m * n scores `theta`, m <= n; return the maximum.
 
     -inf is returned, and `work.column` means nothing, where some row finds no column of finite score.
     """

@@ -84,7 +84,7 @@ def flow_work(rows: int, columns: int) -> FlowWork:
 def flow(
     theta: Array, m: int, n: int, row_capacity: int, column_capacity: int, unmatched: bool, work: FlowWork
 ) -> float:
-    """Solve the problem above for the m * n scores `theta`; returns the maximum (-inf: nothing allowed)."""
+    """Solve the problem above for the m * n scores `theta`; return the maximum (-inf: nothing allowed)."""
     linked = work.linked
     # 1. Link all pairs of positive score. If they are too many, something has to be decided.
     overfull = _link_positive(theta, m, n, row_capacity, column_capacity, work)

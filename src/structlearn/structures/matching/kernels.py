@@ -75,7 +75,7 @@ def _smaller_first(
 
 @kernel
 def _link(scores: Array, sides: _Sides, work: MatchingWork) -> float:
-    """Find the best links; returns their score."""
+    """Find the best links; return their score."""
     m, n, a, b, unmatched = sides.m, sides.n, sides.row_capacity, sides.column_capacity, sides.unmatched
     if a == 1 and b == 1:
         return solve_assignment(scores, m, n, 0.0 if unmatched else -np.inf, work.assignment)

@@ -208,7 +208,7 @@ def nonprojective_marginals(
 
 @kernel
 def _is_rounded(n: int, work: EliminationWork) -> bool:
-    """Whether powers are rounded, as scores so large are: then no more is known than the best tree."""
+    """Return whether powers are rounded, as scores so large are: then no more is known than the best tree."""
     largest = 0.0
     for k in range(1, n + 1):
         largest = max(largest, abs(work.pivot[k, 1]))
