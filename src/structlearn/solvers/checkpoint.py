@@ -1,4 +1,4 @@
-"""Checkpoints: a training run, written every so often, from which it goes on bit for bit.
+"""Checkpoints: a training run written to disk at intervals, from which it goes on bit for bit.
 
 The file holds the solver's state, the random state and the loop's record. It is written aside, synced and
 renamed: at any moment there is a whole one or none. A run that writes into a folder has it for itself.
@@ -87,7 +87,7 @@ class Checkpoint:
 
 
 class Keeper:
-    """Writes and reads the checkpoint of one run; use as a context."""
+    """The writer and reader of one run's checkpoint; use it as a context."""
 
     def __init__(
         self, checkpoint: Checkpoint, digest: str, memory: Memory | None, lock: FolderLock | None = None

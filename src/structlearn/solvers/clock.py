@@ -41,7 +41,7 @@ for _kind in ("numba:compile", GETTING_READY):
 
 
 class Stopwatch:
-    """Runs from when it is made; `seconds` are on it then."""
+    """A stopwatch that runs from its creation on; `seconds` are on it then."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._begin = self._now() - seconds

@@ -1,4 +1,4 @@
-"""What a solver may need of an objective. Its class declares it; `solve` checks it, at one door.
+"""What a solver may need of an objective: its class declares it, and `solve` checks it, in one place.
 
 needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Need:
-    """A need: in words, and from an objective to why it has not what is needed (nothing where it has)."""
+    """A need in words, and a function that says why an objective lacks it (empty where it does not)."""
 
     what: str
     lack: Callable[[Problem], str]

@@ -51,7 +51,7 @@ def report_progress(
 
 
 class Watchable:
-    """An estimator that can be looked at while it is trained."""
+    """An estimator that can be watched while it is trained."""
 
     #: Gets each row of the history, and the estimator as it would be if training had ended there.
     _watch: Callable[..., object] | None = None
@@ -93,7 +93,7 @@ def count_steps(task: str, total: int) -> Iterator[Callable[[], object]]:
 
 
 class _Bar:
-    """How much of the way from the first gap to tol is done, on a logarithmic scale.
+    """A bar for how much of the way from the first gap to tol is done, on a logarithmic scale.
 
     Between two evaluations, which get rarer, it goes on as fast as between the last two, at most half of the
     way that is left.

@@ -1,4 +1,4 @@
-"""Whose answer was not maximal, when a duality gap comes out negative.
+"""Finding the example whose answer was not maximal, when a duality gap comes out negative.
 
 For every w and every dual point z, as far as answers are maximal,
 

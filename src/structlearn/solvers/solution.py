@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class History:
-    """The trace of a training run, a `Row` an evaluation; a column by its name: ``history.gap``.
+    """The trace of a training run, one `Row` per evaluation; columns by name: ``history.gap``.
 
     `primal` and `dual` are the best values seen so far, `gap` is their difference. A solver may add columns
     of its own, which follow these.

@@ -15,7 +15,7 @@ from structlearn.solvers.solution import DualPoint, Solution
 
 
 class Counting(Protocol):
-    """What every state tells."""
+    """The part that all states have in common."""
 
     @property
     def oracle_calls(self) -> int:

@@ -1,4 +1,4 @@
-"""What every structure is: a polytope of part vectors, and the operations about it.
+"""The base of all structures: a polytope of part vectors, and the operations on it.
 
 A structure knows the polytope M of its outputs. It never sees weights, features or data.
 """
@@ -114,7 +114,7 @@ class Structure(ABC):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What tells it from others, the same in every process; a record may hold addresses."""
+        """What tells this structure from others, equal in every process; a record may hold addresses."""
         return self.record
 
     def arguments(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What can be found out about a structure before training with it, as a report."""
+"""A report on what can be found out about a structure before training with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUGHLY = 1e-5
 
 @dataclass(frozen=True)
 class StructureReport:
-    """What `check_structure` has found.
+    """The findings of `check_structure`.
 
     Attributes
     ----------

@@ -105,7 +105,7 @@ class OwnStructure(Structure):
 
     @property
     def name(self) -> str:
-        """That of the user's class or function."""
+        """The name of the user's class or function."""
         return str(getattr(self.inner, "__name__", type(self.inner).__name__))
 
     @property

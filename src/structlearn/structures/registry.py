@@ -38,7 +38,7 @@ class StructureEntry:
 
     @property
     def name(self) -> str:
-        """That of its class."""
+        """The name of its class."""
         return self.kind.__name__
 
 

@@ -74,7 +74,7 @@ def room_before(store: Store, order: Array) -> Before:
 
 
 class VisitScratch(NamedTuple):
-    """What visits work on, whatever their block."""
+    """The workbench of visits, whatever their block."""
 
     work: object
     tools: object
@@ -210,7 +210,7 @@ def visit_blocks(
 
 
 class ThreadState(NamedTuple):
-    """What the threads of some rounds share (see `run_rounds`)."""
+    """The data that the threads of some rounds share (see `run_rounds`)."""
 
     #: where they meet (see `structlearn.core.barrier`)
     cells: Array

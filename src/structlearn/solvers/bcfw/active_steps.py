@@ -35,7 +35,7 @@ PLAIN, AWAY, PAIRWISE = (int(kind) for kind in Steps)
 
 
 class VisitRules(NamedTuple):
-    """How a block is visited."""
+    """The rules by which a block is visited."""
 
     steps: int
     #: the most steps, until the gap inside the set is at most `accuracy` times that of the block
@@ -45,7 +45,7 @@ class VisitRules(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What inner steps work on: one entry per atom."""
+    """The workbench of inner steps: one entry per atom."""
 
     scores: Array
     #: the weights to be

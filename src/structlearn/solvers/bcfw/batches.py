@@ -24,7 +24,7 @@ from structlearn.structures.erased import ErasedStructure
 
 
 class Batches(NamedTuple):
-    """What the threads of some batches share (see `run_batches`)."""
+    """The data that the threads of some batches share (see `run_batches`)."""
 
     #: where they meet (see `structlearn.core.barrier`)
     cells: Array

@@ -96,7 +96,7 @@ class Representation(Protocol):
 
     @property
     def repeats(self) -> int:
-        """How many passes over `draw_again` may follow a full one."""
+        """The number of passes over `draw_again` that may follow a full one."""
         return 0
 
     def draw_again(self, objective: Objective, gaps: Array, rng: np.random.Generator) -> Array:

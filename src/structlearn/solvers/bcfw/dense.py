@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class SavedDense(NamedTuple):
-    """What a checkpoint says of dense blocks."""
+    """Dense blocks as a checkpoint holds them."""
 
     z: Array
     h: Array

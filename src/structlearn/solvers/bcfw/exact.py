@@ -35,7 +35,7 @@ Limits: TypeAlias = tuple[int, float, int]
 
 
 class SavedExact(NamedTuple):
-    """What a checkpoint says of exact blocks."""
+    """Exact blocks as a checkpoint holds them."""
 
     z: Array
     h: Array

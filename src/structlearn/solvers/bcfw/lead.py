@@ -26,7 +26,7 @@ from structlearn.core.kernels import jitable, kernel
 
 
 class Pace(NamedTuple):
-    """How far visits go; of Frank-Wolfe both are lambda."""
+    """The step lengths of visits; for Frank-Wolfe both are lambda."""
 
     #: w moves by p_i / strength of what z_i does: 1 / (n tau)
     strength: float

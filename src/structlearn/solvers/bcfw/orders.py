@@ -11,7 +11,7 @@ from structlearn.core.contract import Array
 
 
 class Order(Protocol):
-    """Draws the examples of one pass."""
+    """A rule that draws the examples of one pass."""
 
     def draw(self, rng: np.random.Generator, active: Array, gaps: Array) -> Array:
         """Draw as many examples as are active; `gaps` are their weighted block gaps when last seen."""

@@ -20,7 +20,7 @@ class Schedule(NamedTuple):
 
 
 class StepRule(Protocol):
-    """Chooses a schedule for an objective."""
+    """A rule that chooses a schedule for an objective."""
 
     def schedule(self, objective: Objective) -> Schedule:
         """Return the rule's schedule."""

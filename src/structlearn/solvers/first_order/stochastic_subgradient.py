@@ -1,4 +1,4 @@
-"""Stochastic subgradient descent, one example a step; the averaged perceptron is a case of it."""
+"""Stochastic subgradient descent, one example per step; the averaged perceptron is a case of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all chains share: the code between label sequences and part vectors, costs, the k best, samples."""
+"""The base of all chains: the code between label sequences and part vectors, costs, the k best, samples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LabelSequences(Structure):
 
     @property
     def n_columns(self) -> int:
-        """Local parts of one position."""
+        """The number of local parts of one position."""
         return self.n_labels * (self.n_labels + 1 if self.conditioned else 1)
 
     @property

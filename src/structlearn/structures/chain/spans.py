@@ -14,7 +14,7 @@ from structlearn.structures.chain.viterbi import SequenceScores
 
 
 class SpanLabels(NamedTuple):
-    """What K labels say of spans.
+    """The meaning of K labels for spans.
 
     kind : int (K,), the kind of span that a label is inside of, -1 for none.
     parted : bool (K, K), whether no span goes on from a label to the next one.

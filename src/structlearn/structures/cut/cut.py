@@ -55,7 +55,7 @@ class Cuts(Structure):
 
     @cached_property
     def n_parts(self) -> Array:
-        """Number of parts of each graph: its nodes and edges."""
+        """The number of parts of each graph: its nodes and edges."""
         return np.array([graph.n_nodes + len(graph.edges) for graph in self.graphs])
 
     def fits(self, shape: Shape | Array) -> bool | Array:

@@ -1,4 +1,4 @@
-"""What is known of the best labelling of a graph: one, its score, a bound on all, and how it was found."""
+"""The best labelling of a graph that is known, its score, a bound on all, and how it was found."""
 
 from __future__ import annotations
 

@@ -231,12 +231,12 @@ class PairwiseGraphs(Structure):
 
     @cached_property
     def n_parts(self) -> Array:
-        """Number of parts of each graph."""
+        """The number of parts of each graph."""
         return self.n_nodes * self.n_states + self.n_edges * self.table.n_parts
 
     @property
     def shapes(self) -> list[Shape]:
-        """That of each graph."""
+        """The shape of each graph."""
         return [(int(size), g) for g, size in enumerate(self.n_parts)]
 
     def fits(self, shape: Shape | Array) -> bool | Array:

@@ -86,7 +86,7 @@ class LabelGraph(LabelRow):
 
     @property
     def accuracy(self) -> float:  # type: ignore[override]
-        """The capacities of a flow are rounded at each of its steps."""
+        """The error of a flow, whose capacities are rounded at each of its steps."""
         return 0.0 if self.exact else 1e-12
 
     @cached_property

@@ -110,12 +110,12 @@ class Segments(Structure):
 
     @property
     def n_token_parts(self) -> int:
-        """Parts of each token: in, first and last."""
+        """The number of parts of each token: in, first and last."""
         return self.n_states + 2 * self.n_labels
 
     @property
     def n_columns(self) -> int:
-        """Local parts of each token."""
+        """The number of local parts of each token."""
         return self.n_token_parts + (self.max_length * self.n_labels if self.whole else 0)
 
     def shape(self, theta: Array) -> Shape:

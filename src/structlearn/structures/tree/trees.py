@@ -16,7 +16,7 @@ from structlearn.structures.tree.sampling import draw_trees
 
 
 class Tree(Structure):
-    """What projective and non-projective trees share.
+    """The base of projective and non-projective trees.
 
     The parts are the arcs, an (n + 1, n) table: entry [h, m - 1] is the arc from head h, 0 for the root, to
     word m in 1 .. n. Arcs from a word to itself are never used. An output is the vector of the n heads.
