@@ -328,7 +328,8 @@ def test_a_folder_that_others_may_write_to_is_not_used(start, tmp_path):
     folder.chmod(0o777)
     before = sorted(folder.iterdir())
     done = start(
-        "from structlearn.core.kernel_cache.compilation import announced; now = announced(); now.__enter__()"
+        "from structlearn.core.kernel_cache.compilation import announce_compilation\n"
+        "now = announce_compilation(); now.__enter__()"
         f"\n{ANSWER}"
     )
     assert json.loads(done.stdout) == COMPILED
