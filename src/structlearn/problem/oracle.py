@@ -36,7 +36,7 @@ class GoldVertices(NamedTuple):
     """Gold vertices, sparse as `structures.base.SparseVertices` are, and what the squared norm covers."""
 
     start: Array
-    index: Array  # type: ignore[assignment]
+    part: Array
     value: Array
     #: how many local parts, the first of each example, count in the squared norm
     curved: Array
@@ -257,13 +257,13 @@ def against_gold(
     """
     known = square = 0.0
     for e in range(gold.start[i], gold.start[i + 1]):
-        j, entry = gold.index[e], gold.value[e]
+        j, entry = gold.part[e], gold.value[e]
         known += entry * (theta[j] if j < theta.size else shared[j - theta.size])
         if j < gold.curved[i]:
             square += entry * entry
     omega_known = convexity * square / 2.0
     loss = best - known + omega_known
-    if gold.index.size and loss < 0.0:
+    if gold.part.size and loss < 0.0:
         return 0.0, loss / (abs(best) + abs(known) + omega_known + 1.0), omega_known
     return loss, np.inf, omega_known
 

@@ -37,7 +37,7 @@ class GraphScores(NamedTuple):
     """Several graphs, how the parts of their edges make tables, and elimination orders."""
 
     n_states: int
-    index: Array  # type: ignore[assignment]
+    part: Array
     sign: Array
     n_tied: int
     graph: GraphRecord
@@ -129,7 +129,7 @@ def fill_tables(scores: GraphScores, g: int, theta: Array, shared: Array, work: 
                 sign = scores.sign[a, b]
                 work.table[e, a, b] = 0.0
                 if sign != 0.0:
-                    work.table[e, a, b] = sign * _part(theta, shared, begin + scores.index[a, b])
+                    work.table[e, a, b] = sign * _part(theta, shared, begin + scores.part[a, b])
     return n, m
 
 
@@ -145,7 +145,7 @@ def write(scores: GraphScores, g: int, states: Array, vertex: Array) -> None:
     for e in range(m):
         a, b = states[ends[e, 0]], states[ends[e, 1]]
         if scores.sign[a, b] != 0.0:
-            vertex[n * k + e * scores.n_tied + scores.index[a, b]] = scores.sign[a, b]
+            vertex[n * k + e * scores.n_tied + scores.part[a, b]] = scores.sign[a, b]
 
 
 @leaf
@@ -223,7 +223,7 @@ def exact_marginals(
             for b in range(k):
                 sign = scores.sign[a, b]
                 if sign != 0.0:
-                    mean[n * k + e * scores.n_tied + scores.index[a, b]] += sign * pairs[e, a, b]
+                    mean[n * k + e * scores.n_tied + scores.part[a, b]] += sign * pairs[e, a, b]
     work.elimination.row[0] = found
     return value
 

@@ -167,7 +167,7 @@ def _write_point(scores: GraphScores, g: int, work: LocalWork, point: Array) -> 
         for a in range(k):
             for b in range(k):
                 if pair[a, b] > 0.0:
-                    point[begin + scores.index[a, b]] += scores.sign[a, b] * pair[a, b]
+                    point[begin + scores.part[a, b]] += scores.sign[a, b] * pair[a, b]
 
 
 @leaf

@@ -286,7 +286,7 @@ class PairwiseGraphs(Structure):
                     f"A graph of {graph.n_nodes} nodes needs one label per node; got {states.size}."
                 )
             a, b = states[graph.edges[:, 0]], states[graph.edges[:, 1]]
-            edge = graph.n_nodes * k + np.arange(len(graph.edges)) * table.n_parts + table.index[a, b]
+            edge = graph.n_nodes * k + np.arange(len(graph.edges)) * table.n_parts + table.part[a, b]
             sign = table.sign[a, b]
             indices += [np.arange(graph.n_nodes) * k + states, edge[sign != 0]]
             values += [np.ones(graph.n_nodes), sign[sign != 0]]

@@ -18,9 +18,9 @@ TABLES = {
 
 
 class PairTable(NamedTuple):
-    """The table of an edge is sign[a, b] times its part index[a, b]."""
+    """The table of an edge is sign[a, b] times its part number part[a, b]."""
 
-    index: Array  # type: ignore[assignment]
+    part: Array
     sign: Array
     n_parts: int
 
