@@ -1,4 +1,4 @@
-"""Mixing of bits, of which hashes are made inside kernels: the finaliser of splitmix64."""
+"""Mixing of bits, for hashes inside kernels: the finaliser of splitmix64."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def omega(
 ) -> float:
     """Omega(z) of the answer z that `maximize` has just given, with its value; never below it.
 
-    Zero unless implemented. Of the squared norm (`strong_convexity`) a solver takes account itself.
+    Zero unless implemented. Solvers account for the squared norm (`strong_convexity`) themselves.
     """
 
 

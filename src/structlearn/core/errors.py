@@ -28,7 +28,7 @@ class OracleError(ValueError):
 
 
 def doubt(sentence: str) -> None:
-    """Warn of data, whoever reads it."""
+    """Warn of doubtful data."""
     warnings.warn(sentence, UserWarning, stacklevel=2)
 
 

@@ -1,4 +1,4 @@
-"""The losses by name: one entry each, of which help texts, refusals and the docs are made.
+"""The losses by name: help texts, refusals and the docs are made from their entries.
 
 A new loss is its regulariser and an entry here.
 """

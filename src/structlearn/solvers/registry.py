@@ -1,4 +1,4 @@
-"""The solvers by name: one entry each, of which help texts, refusals, `compare` and the docs are made.
+"""The solvers by name: help texts, refusals, `compare` and the docs are made from their entries.
 
 A new solver is its own file and an entry here. Its options with their help, what it needs and the penalties
 that it takes are declared in its class, which is imported when they are asked for.

@@ -73,7 +73,7 @@ class History:
         raise AttributeError(f"History has the columns {', '.join(Row._fields)}; got {name!r}.")
 
     def append(self, row: Row, **extra: float) -> None:
-        """Add a row; whoever adds further columns does so from the first row on."""
+        """Add a row; further columns must be added from the first row on."""
         self.rows.append(row)
         for name, value in extra.items():
             self.extra.setdefault(name, []).append(value)

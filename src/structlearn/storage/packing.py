@@ -25,7 +25,7 @@ class PackedWriter:
         Folder to make.
     kind : {"classes", "sets", "numbers", "chain", "matching", "graph", "grid"}
     notes, texts, arrays : what to keep beside the data: JSON, and lists of strings and arrays by name
-    classes : all labels, where some may not occur
+    classes : all labels, also those that may not occur
 
     Examples
     --------

@@ -167,7 +167,7 @@ def active_set(
                 grow_factor(atoms, i, theta.size)
             n, _ = best_weights(atoms, n)
         new_factor = not entered
-    atoms.weight[n:] = 0.0  # whoever reads the atoms finds those of the answer
+    atoms.weight[n:] = 0.0  # so that only the atoms of the answer have weight
     value = mix(atoms, n, theta.size, point)
     return first + max(value, bound), max(bound - value, 0.0)
 

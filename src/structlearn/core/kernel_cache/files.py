@@ -139,7 +139,7 @@ def _in_turn(folder: Path) -> Iterator[None]:
 def is_trusted(folder: Path) -> bool:
     """Return whether only this user and root can put files into a folder, or another folder in its place.
 
-    Of a folder that is not there yet, those above it are looked at.
+    For a folder that does not exist yet, the folders above it decide.
     """
     try:
         if os.path.lexists(folder):

@@ -26,7 +26,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.scoring.arcs.templates import BETWEEN, HEAD, MODIFIER, Templates
 
-#: Codes of what is no word: the root, and what is before and after it all.
+#: Codes of what is not a word: the root, and the places before and after the sentence.
 ROOT_CODE, EDGE_CODE = np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)

@@ -30,7 +30,7 @@ from structlearn.solvers.bcfw.lead import (
     squares,
 )
 
-#: Of the step in a block that would be exact if w followed at once.
+#: The fraction of the step in a block that would be exact if w followed at once.
 CAUTION = 0.9
 #: The least number of weights per thread.
 WEIGHTS_SHARED = 1 << 18

@@ -36,7 +36,7 @@ BALANCE, SMOOTH_BALANCE = 0.5, 0.3
 class StochasticExtragradient(ActiveBlocks):
     """Block steps at weights that follow w(z) and are extrapolated; its pace and restarts set themselves.
 
-    Options are those of `ActiveBlocks`; cached passes bring less here, so that there are fewer.
+    The options are those of `ActiveBlocks`; cached passes help less here, so there are fewer of them.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class ScoreTarget(NamedTuple):
 
 
 class ChunkAnswer(NamedTuple):
-    """Of a range of examples: p_i z_i over local parts, the sum over shared parts, sum_i p_i F*(theta_i)."""
+    """For a range of examples: p_i z_i over local parts, the sum over shared parts, sum_i p_i F*(theta_i)."""
 
     local: Array
     shared: Array

@@ -43,7 +43,7 @@ WIDTH = 1.5
 WIDER, MOST_TRIES = 4.0, 10
 #: The error, relative to scores, up to which the flow is the answer though more than rounding is missing.
 FLOW_TOLERANCE = 1e-9
-#: The most edges that there is memory for; beyond, the active set goes on alone.
+#: The most edges that memory is made for; beyond this the active set goes on alone.
 MOST_EDGES = 1 << 20
 #: Flow that is a rounding error.
 NO_FLOW = 1e-15

@@ -1,7 +1,7 @@
 """Branch and bound on the bounds of message passing, compiled: closes what they leave open.
 
 A subproblem forbids some states of some nodes, by scores as low as those of `lift_forbidden`. Its bound comes
-from sweeps that go on from the messages that there are. At the moment at which a sweep visits node v, no
+from sweeps that continue from the present messages. At the moment at which a sweep visits node v, no
 labelling of state x there is better than the bound plus score[x] <= 0 (see `gather_scores`): states that
 cannot lead to a better labelling any more are forbidden as well. Depth first: the likeliest state of a node,
 then the others of it.

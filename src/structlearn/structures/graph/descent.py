@@ -100,7 +100,7 @@ def round_best(arcs: NodeArcs, value: float, work: BoundedWork) -> float:
 def sweep_on(arcs: NodeArcs, value: float, bound: float, most_sweeps: int, work: BoundedWork) -> float:
     """Lower a bound by sweeps until they rest.
 
-    Of two states that is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On the
+    For two states that is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On the
     optimality of tree-reweighted max-product message-passing"), so that no temperature is needed.
     """
     labels, messages = work.labels, work.messages

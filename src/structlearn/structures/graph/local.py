@@ -39,7 +39,7 @@ from structlearn.structures.labels.label_tree import edges_form_forest
 #: The first temperature, where 1 is that at which the smooth dual may be off by what is missing; how it falls
 #: from round to round, their number, and the sweeps in each.
 _FIRST, _COOLING, _ROUNDS, _SWEEPS = 3.0, 0.6, 8, 20
-#: Of what was missing, what a good point may miss, and what a round must lower a bound by to be followed.
+#: Shares of what was missing: what a good point may miss, and how far a round must lower the bound to go on.
 _ENOUGH, _PAYS = 0.05, 0.01
 #: Beliefs of less are no part of a point.
 _LEAST_BELIEF = 1e-3

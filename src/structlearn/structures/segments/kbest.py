@@ -12,7 +12,7 @@ from structlearn.structures.segments.viterbi import SegmentScores
 
 
 class Ranked(NamedTuple):
-    """Of each column of a table of candidates the best, best first, and their rows in it."""
+    """The best candidates of each column of a table, best first, and their rows in it."""
 
     score: Array
     row: Array
