@@ -35,16 +35,21 @@ from structlearn.solvers import (
     Uniform,
 )
 from structlearn.structures import (
+    Assignment,
     Chain,
     ConditionedChain,
     Cube,
     Cut,
+    Knapsack,
     LabelGraph,
     Matching,
     NonProjectiveTree,
     ProjectiveTree,
     Segments,
+    ShortestPath,
     Simplex,
+    SpanningTree,
+    Subset,
     as_structure,
 )
 from structlearn.structures.cut.cut import Cuts
@@ -326,6 +331,43 @@ def two_of(given, sizes):
     return Family(given, [(size, 1) for size in sizes], outputs, lambda y, shape: y.astype(float), False)
 
 
+def decisions(structures, feasible):
+    """All 0/1 vectors for which `feasible(structure, z)` holds, of several instances."""
+    sizes = [one.n_parts for one in structures]
+
+    def outputs(shape):
+        every = (np.array(z) for z in product((0, 1), repeat=shape[0]))
+        return [z for z in every if feasible(structures[shape[1]], z)]
+
+    structure = structures[0] if len(structures) == 1 else type(structures[0]).together(structures)
+    shapes = [(size, g) for g, size in enumerate(sizes)]
+    return Family(structure, shapes, outputs, lambda z, shape: z.astype(float), False)
+
+
+def is_path(structure, z):
+    """Whether the edges of z, followed from the source, end at the target, and no edge is left."""
+    used = {a: (a, b) for a, b in structure.edges[z == 1].tolist()}
+    node, count = structure.source, 0
+    while node in used and node != structure.target:
+        node, count = used.pop(node)[1], count + 1
+    return node == structure.target and count == z.sum()
+
+
+def is_spanning_tree(structure, z):
+    """Whether n - 1 edges join all nodes: the nodes reached from node 0 are all."""
+    edges, n_nodes = structure.edges[z == 1].tolist(), structure.edges.max() + 1
+    reached = {0}
+    for _ in range(n_nodes):
+        reached |= {b for a, b in edges if a in reached} | {a for a, b in edges if b in reached}
+    return len(edges) == n_nodes - 1 and len(reached) == n_nodes
+
+
+def is_assignment(structure, z):
+    table = z.reshape(structure.n_rows, structure.n_columns)
+    both = table.sum(axis=0), table.sum(axis=1)
+    return max(map(np.max, both)) <= 1 and z.sum() == min(table.shape)
+
+
 STRUCTURES = {
     "simplex": simplex(4),
     "cube": cube(3),
@@ -351,6 +393,26 @@ STRUCTURES = {
     "projective tree, several roots": trees(ProjectiveTree(single_root=False), [3, 1, 2], projective=True),
     "tree": trees(NonProjectiveTree(), [4, 1, 2], projective=False),
     "tree, several roots": trees(NonProjectiveTree(single_root=False), [3, 1, 2], projective=False),
+    "paths": decisions(
+        [ShortestPath.grid(2, 3), ShortestPath([(2, 0), (0, 1), (2, 1), (2, 1), (1, 3), (4, 1)], 2, 1)],
+        is_path,
+    ),
+    "knapsacks": decisions(
+        [Knapsack([[3, 2, 4, 1], [1, 5, 2, 2]], [6, 6]), Knapsack([[2, 3, 1], [1, 1, 9]], [4, 8])],
+        lambda structure, z: (structure.weights @ z <= structure.capacity).all(),
+    ),
+    "knapsack": decisions(
+        [Knapsack([3, 2, 4, 1, 2], 6)], lambda structure, z: structure.weights[0] @ z <= structure.capacity[0]
+    ),
+    "subset": decisions([Subset(5, 1, 3)], lambda structure, z: 1 <= z.sum() <= 3),
+    "spanning tree": decisions(
+        [SpanningTree([(0, 1), (2, 1), (2, 0), (3, 2), (0, 3)]), SpanningTree([(1, 0), (0, 1)])],
+        is_spanning_tree,
+    ),
+    "assignment": decisions([Assignment(2, 3), Assignment(2)], is_assignment),
+    "paths without an edge": decisions(
+        [ShortestPath.grid(2, 3).without([1])], lambda structure, z: is_path(structure, z) and not z[1]
+    ),
     "own, plain Python": two_of(ChooseTwo(), [4, 3]),
     "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),
     "own, a function": two_of(choose_two, [4, 3]),

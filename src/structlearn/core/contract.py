@@ -62,6 +62,14 @@ def shared_parts(structure: Record) -> int:
 
 
 @operation
+def local_parts(structure: Record, shape: Shape) -> int:
+    """At most how many local parts an example has, where shapes are at most this: rows times columns.
+
+    Where examples have graphs or other instances of their own, it is the first number of the shape.
+    """
+
+
+@operation
 def marginals_workspace(structure: Record, shape: Shape) -> Any:
     """Return scratch memory for `marginals` and `log_partition`, as `workspace` does for `maximize`."""
 

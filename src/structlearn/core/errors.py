@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from structlearn.core.wording import quote
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Tokens from which on a single sequence is doubtful.
 LONG_SEQUENCE = 1000

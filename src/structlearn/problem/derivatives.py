@@ -146,7 +146,7 @@ def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
     What the record's addresses point to lives as long as the function.
     """
     record, owner = erase_structure(structure.record, shape, operations_of(active_set_project))
-    work = active_set_workspace(record, shape)
+    work = active_set_workspace(record, (structure.n_local(shape), 1))
 
     def move(scores: Array, way: Array, alive: object = owner) -> Array:
         z = np.zeros(scores.size)

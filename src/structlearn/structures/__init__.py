@@ -8,6 +8,11 @@ from structlearn.structures.chain.chain import Chain
 from structlearn.structures.chain.conditioned import ConditionedChain
 from structlearn.structures.checking import StructureReport, check_structure
 from structlearn.structures.cut.cut import Cut
+from structlearn.structures.decisions.assignment import Assignment
+from structlearn.structures.decisions.knapsack import Knapsack
+from structlearn.structures.decisions.paths import ShortestPath
+from structlearn.structures.decisions.spanning_trees import SpanningTree
+from structlearn.structures.decisions.subsets import Subset, TopK
 from structlearn.structures.flat.cube import Cube
 from structlearn.structures.flat.simplex import Simplex
 from structlearn.structures.graph.pairwise import PairwiseGraph
@@ -19,10 +24,12 @@ from structlearn.structures.tree.labelled import LabelledTree
 from structlearn.structures.tree.trees import NonProjectiveTree, ProjectiveTree
 
 __all__ = [
+    "Assignment",
     "Chain",
     "ConditionedChain",
     "Cube",
     "Cut",
+    "Knapsack",
     "LabelGraph",
     "LabelledTree",
     "Matching",
@@ -31,9 +38,13 @@ __all__ = [
     "PairwiseGraph",
     "ProjectiveTree",
     "Segments",
+    "ShortestPath",
     "Simplex",
+    "SpanningTree",
     "Structure",
     "StructureReport",
+    "Subset",
+    "TopK",
     "as_structure",
     "check_structure",
 ]

@@ -114,7 +114,8 @@ def _for_projections(record: Record, largest: Shape) -> tuple[Words, object]:
     if implementation(of.project, record) is not active_set_project:
         return Words(record, of.project_workspace(record, largest)), None
     inner, owner = erase_structure(record, largest, frozenset({"maximize"}))
-    return Words(SparseMAP(inner), active_set_workspace(inner, largest)), owner
+    n_local = of.local_parts(record, largest)
+    return Words(SparseMAP(inner), active_set_workspace(inner, (n_local, 1))), owner
 
 
 # ---- operations as C functions --------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def structure_entry(structure: object) -> StructureEntry | None:
 
 
 @form("an array of pairs of integers")
-def integer_pairs(value: object) -> bool:
+def pairs(value: object) -> bool:
     if not isinstance(value, np.ndarray) or not value.size:
         return isinstance(value, np.ndarray)
     return value.dtype.kind in "iu" and value.shape[1:] == (2,)

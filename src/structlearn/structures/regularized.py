@@ -14,6 +14,7 @@ from structlearn.core.contract import (
     Record,
     Shape,
     entropy,
+    local_parts,
     log_partition,
     marginals,
     marginals_workspace,
@@ -56,6 +57,12 @@ def no_workspace(structure: ErasedStructure, shape: Shape) -> int:
 @jitable
 def no_shared_parts(structure: Record) -> int:
     return 0
+
+
+@implements(local_parts, object)
+@jitable
+def rows_times_columns(structure: Record, shape: Shape) -> int:
+    return shape[0] * shape[1]
 
 
 @implements(strong_convexity, object)

@@ -20,6 +20,7 @@ from structlearn.core.contract import (
     Array,
     Record,
     Shape,
+    local_parts,
     maximize,
     project,
     project_workspace,
@@ -76,7 +77,7 @@ class SparseMAP(NamedTuple):
 @jitable
 def active_set_workspace(structure: Record, shape: Shape) -> SparseMAPScratch[object]:
     """Implement `project_workspace`."""
-    n_local = shape[0] * shape[1]
+    n_local = local_parts(structure, shape)
     return sparsemap_scratch(n_local, n_local + shared_parts(structure), workspace(structure, shape))
 
 

@@ -18,7 +18,7 @@ from structlearn.structures.cut.max_flow import SOURCE, CutWork, cut_work, satur
 from structlearn.structures.cut.projection import CutNearestWork, dual_bound, project_cut, project_work
 from structlearn.structures.flat.switches import encode_switches
 from structlearn.structures.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
-from structlearn.structures.registry import check_graph, integer_pairs, stored
+from structlearn.structures.registry import check_graph, pairs, stored
 
 
 class Cuts(Structure):
@@ -134,7 +134,7 @@ class Cuts(Structure):
         return np.concatenate([(1.0 - 2.0 * on) * scale, np.zeros(len(graph.edges))])
 
 
-@stored("labels on or off at the nodes of a graph", {"n_nodes": count, "edges": integer_pairs})
+@stored("labels on or off at the nodes of a graph", {"n_nodes": count, "edges": pairs})
 class Cut(Cuts):
     """<theta, (y, e)> = sum_i theta_i y_i + sum_ij theta_ij e_ij,    y in {0, 1}^n,  e_ij >= |y_i - y_j|.
 

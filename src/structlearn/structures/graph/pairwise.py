@@ -30,7 +30,7 @@ from structlearn.structures.graph.partition_bound import log_partition_bound
 from structlearn.structures.graph.tables import pair_table
 from structlearn.structures.graphs import Graph, graph_record, make_graph
 from structlearn.structures.registry import check_graph, stored
-from structlearn.structures.registry import integer_pairs as pairs_form
+from structlearn.structures.registry import pairs as pairs_form
 from structlearn.structures.rows import label_indices, row_costs
 
 #: The most entries of all messages of variable elimination: 32 MB.

@@ -18,7 +18,7 @@ from structlearn.structures.labels.enumeration import enumeration_record
 from structlearn.structures.labels.label_tree import chow_liu, edges_form_forest, tree_record
 from structlearn.structures.labels.roof import roof_record
 from structlearn.structures.labels.set_search import SearchedSets
-from structlearn.structures.registry import check_graph, integer_pairs, stored
+from structlearn.structures.registry import check_graph, pairs, stored
 from structlearn.structures.rows import LabelRow
 
 MOST_LABELS_ENUMERATED = 15
@@ -28,7 +28,7 @@ _NO_MARGINALS = (
 )
 
 
-@stored("sets of labels, of which pairs have scores", {"n_labels": count, "edges": integer_pairs})
+@stored("sets of labels, of which pairs have scores", {"n_labels": count, "edges": pairs})
 class LabelGraph(LabelRow):
     """<theta, z(y)> = sum_k theta_k y_k + sum_{e = (a, b)} theta_e[y_a, y_b],   y in {0, 1}^K.
 

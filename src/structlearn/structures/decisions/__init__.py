@@ -1,0 +1,1 @@
+"""Structures that decide: routes, packings, selections, trees, tours, and any program in matrices."""
