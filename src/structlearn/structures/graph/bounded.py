@@ -10,7 +10,7 @@ from structlearn.core.contract import Array, Shape, max_value, maximize, workspa
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.cut.max_flow import cut_work
-from structlearn.structures.graph.branching import BranchWork, branch_and_bound, branch_work
+from structlearn.structures.graph.branching import BranchWork, branch_and_bound, graph_branch_work
 from structlearn.structures.graph.descent import find_labelling, is_closed, sweep_on, tighten
 from structlearn.structures.graph.expansion import expand, fuse
 from structlearn.structures.graph.inference import (
@@ -69,7 +69,7 @@ def bounded_workspace(structure: BoundedGraphs, shape: Shape) -> BoundedWork:
     power = np.empty(labels.table.shape)
     messages = MessageWork(np.empty((m, k)), np.empty((m, k)), power, np.empty(k), np.empty(k))
     best, flow = np.zeros(n, dtype=np.int64), cut_work(n, 2 * m)
-    return BoundedWork(labels, best, messages, flow, branch_work(n, k))
+    return BoundedWork(labels, best, messages, flow, graph_branch_work(n, k))
 
 
 @kernel

@@ -45,7 +45,7 @@ class BranchWork(NamedTuple):
 
 
 @jitable
-def branch_work(n_nodes: int, n_states: int) -> BranchWork:
+def graph_branch_work(n_nodes: int, n_states: int) -> BranchWork:
     """Allocate the stack: each of its frames forbids at least one state."""
     size = n_nodes * (n_states + 1) + 1
     choice, trail = np.empty((size, 4), dtype=np.int64), np.empty((size, 2), dtype=np.int64)

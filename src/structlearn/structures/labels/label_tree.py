@@ -63,14 +63,14 @@ def tree_record(n_labels: int, edges: Array) -> TreeRecord:
 @implements(marginals_workspace, TreeRecord)
 @implements(workspace, TreeRecord)
 @jitable
-def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
+def label_tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
     """Allocate two numbers per label; `marginals` leaves the entropy after them."""
     return np.empty((shape[1] + 1, 2))
 
 
 @implements(maximize, TreeRecord)
 @kernel
-def tree_maximize(
+def label_tree_maximize(
     tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, vertex: Array
 ) -> float:
     value = tree_max_value(tree, shape, theta, shared, work, vertex)
