@@ -1,11 +1,11 @@
 """
-Words that belong together
-==========================
+Aligning words
+==============
 
-An aligner reads 150 English sentences with their French translations, and the links that a careful reader
-drew between their words. On sentences that it has not seen it draws its own. Shades are its confidences,
-circles what the reader drew: filled for sure links, dotted for possible ones. The corpus comes with the
-library.
+An aligner learns from 150 English sentences with their French translations, and from the links that a
+person annotated between their words. On new sentences it predicts the links itself. The shades are its
+confidences, and the circles are the annotated links: filled for sure links, dotted for possible ones. The
+corpus comes with the library.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,11 @@
 """
-Probabilities that mean what they say
-=====================================
+Calibrated probabilities
+========================
 
 Of the positions to which a model gives a probability of 0.8, eight in ten should be right. A chain fitted
-closely to few sequences is surer than it should be; one number, the temperature, chosen on sequences that
-were not used for training, mends that. Bars above the diagonal are modest, bars below are boastful.
+closely to few sequences is surer than it should be. One number, the temperature, chosen on sequences that
+were not used for training, corrects this. Bars above the diagonal show too little confidence, and bars
+below it show too much.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-What a certificate looks like while it grows
-============================================
+A certificate during training
+=============================
 
-Training pushes two curves together: the objective of the best weights so far, from above, and a lower bound
-on the optimum, from below. The optimum lies in the shaded band, whatever happens next; its height is the
-gap. One may stop anywhere and knows how much is left.
+Training brings two curves together: the objective of the best weights so far, from above, and a lower bound
+on the optimum, from below. The optimum always lies in the shaded band, and the height of the band is the
+gap. You can stop at any time and know how much could still be gained.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,11 @@
 """
-Sets of answers that hold the right one
-=======================================
+Sets that contain the right answer
+==================================
 
 After `conformalize` on sequences that were used for nothing else, `predict_sets` returns for each sequence
-a list of labellings that holds the true one with the probability asked for: no assumption about the model,
-only that sequences are exchangeable. Surer sets are larger: that is the price. A noisier test text needs
-more labellings for the same promise.
+a list of labellings that contains the true one with the requested probability. This needs no assumption
+about the model, only that sequences are exchangeable. The price of a higher probability is larger sets.
+Noisier test sequences need more labellings for the same probability.
 """
 
 import matplotlib.pyplot as plt

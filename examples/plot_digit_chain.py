@@ -1,11 +1,11 @@
 """
-Noise, and what a chain makes of it
-===================================
+How a chain reads noisy digits
+==============================
 
 Handwritten digits that count upwards (7 8 9 0 1 ...) are blurred by more and more noise. A classifier of
-single digits sees one image at a time and soon errs. A chain has the same features and one more table of
-weights, from each digit to the next, so that readable neighbours help to read an unreadable digit. Needs no
-download: the images come with scikit-learn.
+single digits sees one image at a time and soon makes mistakes. A chain has the same features and one more
+table of weights, from each digit to the next, so that readable neighbours help to read an unreadable digit.
+The example needs no download: the images come with scikit-learn.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Small models: how few weights are enough?
 =========================================
 
-The elastic net sets weights to exactly zero. Along the way from ridge to lasso, at one strength of the
-penalty, the weights of a chain of digits disappear while its errors hardly change, and then they do. The
-pictures show what each digit still looks at: white pixels have no weight.
+The elastic net sets weights to exactly zero. As the penalty grows stronger, more and more weights of a
+chain of digits disappear. At first the errors hardly change; later they grow. The pictures show which
+pixels each digit still uses: white pixels have no weight.
 """
 
 import matplotlib.pyplot as plt

@@ -1,14 +1,15 @@
 """
-Latent states: a class that looks like two things
-=================================================
+Latent states: a class with two appearances
+===========================================
 
 Each image is grey, with a patch of chequered cloth on it, under much noise. A pixel is to be labelled as
-background or as cloth. Cloth is dark or light, background is between: no line divides them by their values,
-and a model with one state a class learns next to nothing. With ``latent_states={1: 2}`` cloth has two states.
-Nobody says which of its pixels is in which: k-means on the values begins, and convex problems follow, each
-with a certificate, while the whole objective falls. What is learned are a dark and a light state, and tables
-in which each lies rather beside the other than beside itself. Columns: a test image, its gold labels, labels
-without and with latent states, and the states themselves, of which the cloth is woven.
+background or as cloth. Cloth is dark or light, and the background lies in between, so no threshold on the
+values separates them, and a model with one state per class learns next to nothing. With ``latent_states={1:
+2}`` cloth has two states. The data do not say which pixel of the cloth has which state: training begins
+with k-means on the values and then solves convex problems, each with a certificate, while the whole
+objective falls. The model learns a dark and a light state, and tables in which each state prefers the other
+as its neighbour. The columns show a test image, its gold labels, the labels without and with latent states,
+and the states themselves, which alternate in the cloth.
 """
 
 import matplotlib.pyplot as plt

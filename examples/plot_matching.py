@@ -1,11 +1,12 @@
 """
-Who belongs to whom: a learned matching
-=======================================
+A learned matching
+==================
 
-Two sets of nodes are to be matched, each node with at most one of the other side. Every possible link has
-features; the model learns one weight a feature and then finds the matching with the highest total score.
-Taking the best column of each row instead would link some columns twice. Each panel is one test problem:
-shades are the learned scores, circles the gold links, crosses the predicted ones.
+Two sets of nodes are to be matched, each node with at most one node of the other set. Every possible link
+has features. The model learns one weight per feature and then finds the matching with the highest total
+score. Taking the best column of each row instead would link some columns twice. Each panel is one test
+problem: the shades are the learned scores, the circles are the gold links, and the crosses are the
+predicted links.
 """
 
 import matplotlib.pyplot as plt

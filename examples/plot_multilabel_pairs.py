@@ -1,12 +1,13 @@
 """
-Labels that come in company
-===========================
+Label sets with pairs of labels
+===============================
 
-Each example has a set of labels, and some labels like, or avoid, each other. With `edges="none"` every
-label is decided by itself; with `edges="all"` each pair of labels has a table of four weights, learned with
-the rest. The first panel compares how many label sets are right as a whole. The others show which pairs go
-together in the data, and the interaction learned for each pair: its weights where the two labels agree
-minus those where they differ. Labels that correlate only through a third one need little of it.
+Each example has a set of labels, and some labels tend to occur together, or to exclude each other. With
+`edges="none"` every label is decided separately. With `edges="all"` each pair of labels has a table of four
+weights, learned with the rest. The first panel compares how many label sets are entirely right. The others
+show which pairs go together in the data, and the interaction learned for each pair: its weights where the
+two labels agree minus those where they differ. Labels that correlate only through a third label need little
+interaction.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 Noisy grids: labels of neighbours help, and directions help more
 ================================================================
 
-Flags of three stripes, with their colours in a fixed order, are drowned in noise. Each pixel alone is often
-wrong. A `GridClassifier` learns a table of weights for the labels of neighbours: to the right, where
-colours continue, and downwards, where one colour follows another. Columns: a test image, its gold labels,
-each pixel alone by the learned scores, and the best labelling found for the whole grid.
+Flags of three stripes, with their colours in a fixed order, are covered by noise. Each pixel alone is often
+wrong. A `GridClassifier` learns tables of weights for the labels of neighbours: one to the right, where
+colours continue, and one downwards, where one colour follows another. The columns show a test image, its
+gold labels, each pixel alone by the learned scores, and the best labelling found for the whole grid.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,11 @@
 """
-The same chain over a map of the pixels
-=======================================
+A chain with a kernel
+=====================
 
 Handwritten digits that count upwards are read by a chain whose scores are linear in the pixels, and by
-chains whose scores are linear in a map of them: a Gaussian kernel seen from a number of training digits
-(Nystroem). More of these landmarks bring the model nearer to the kernel machine itself. Needs no download:
-the images come with scikit-learn.
+chains whose scores are linear in a map of the pixels: a Gaussian kernel, approximated with a number of
+training digits as landmarks (Nystroem). More landmarks bring the model nearer to the exact kernel machine.
+The example needs no download: the images come with scikit-learn.
 """
 
 import matplotlib.pyplot as plt

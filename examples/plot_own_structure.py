@@ -1,10 +1,11 @@
 """
-A structure of one's own: intervals
-===================================
+A structure of your own: intervals
+==================================
 
-The output is one interval of a signal: where did it happen? The library has no such structure. One method
-is enough, the best interval for given scores (the maximum subarray, found in one sweep), and all losses,
-solvers and certificates are there. Trained on signals with a bump, it finds the bump in others.
+The output is one interval of a signal, which says where something happened. The library has no such
+structure. One method is enough: it returns the best interval for given scores (the maximum subarray, found
+in one sweep). All losses, solvers and certificates then work. Trained on signals with a bump, the model
+finds the bump in other signals.
 """
 
 import matplotlib.pyplot as plt

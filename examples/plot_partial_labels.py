@@ -2,9 +2,9 @@
 Learning from half of the labels
 ================================
 
-Labels cost money. What if every position of a sequence is labelled only with some probability? Unknown
-positions are summed out: the chain fills them by what it knows of their neighbours. The alternative, to
-keep only sequences that are labelled whole, soon has nothing left.
+Labels are expensive. In this example every position of a sequence is labelled only with some probability.
+Unknown positions are summed out: the chain fills them in with what it knows about their neighbours. The
+alternative, to keep only sequences with all labels, soon has no data left.
 """
 
 import warnings
@@ -18,7 +18,7 @@ from structlearn.data import train_test_digit_sequences
 X, X_test, y, y_test = train_test_digit_sequences(120, 150, kind="counters", noise=0.4)
 rng = np.random.default_rng(0)
 shares = [1.0, 0.8, 0.6, 0.4, 0.2]
-warnings.simplefilter("ignore")  # with unknown labels the whole problem is not convex, which is said
+warnings.simplefilter("ignore")  # a warning says that the problem is not convex with unknown labels
 partial, whole = [], []
 for share in shares:
     some = [[int(label) if rng.random() < share else None for label in labels] for labels in y]

@@ -2,9 +2,9 @@
 A certified model for every lambda
 ==================================
 
-How strong should the penalty be? A path of models answers for all values at once: between two neighbours
-every lambda has a model whose objective is certified to be within the gap asked for. The errors on held-out
-sequences show where the data would stop; the shaded range is what one standard error allows.
+A path of models shows how strong the penalty should be, for all values at once: between two neighbours on
+the path, every lambda has a model whose objective is certified to be within the requested gap. The errors
+on held-out sequences show which values are good; the shaded band is one standard error on each side.
 """
 
 import matplotlib.pyplot as plt

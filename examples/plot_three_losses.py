@@ -2,10 +2,10 @@
 Hinge, softmax, sparsemax: three ways to be unsure
 ==================================================
 
-The same chain of handwritten digits, trained with three losses of one family. Softmax gives every digit a
-little probability everywhere; sparsemax, the Euclidean projection onto the polytope of sequences, leaves
-most at exactly zero; the hinge answers with one sequence. Rows are digits, columns positions of one noisy
-number; boxes mark the truth.
+The same chain of handwritten digits is trained with three losses of one family. Softmax gives every digit
+some probability everywhere. Sparsemax, the Euclidean projection onto the polytope of sequences, leaves most
+probabilities at exactly zero. The hinge answers with one sequence. Rows are digits, columns are positions
+of one noisy number, and boxes mark the truth.
 """
 
 import matplotlib.pyplot as plt

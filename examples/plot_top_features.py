@@ -1,10 +1,10 @@
 """
-Why the tagger decides as it does
-=================================
+Explaining a tagger's decisions
+===============================
 
-A tagger of English words, trained on a few sentences, can be asked which features speak for a label, and
-which decided a single word. Left: the weights that speak most for nouns and verbs. Right: what made "light"
-a noun here, against the runner-up.
+A tagger of English words, trained on a few sentences, can tell which features are evidence for a label, and
+which ones decided a single word. Left: the largest weights for nouns and verbs. Right: what made "light" a
+noun here rather than the runner-up.
 """
 
 import matplotlib.pyplot as plt

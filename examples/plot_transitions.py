@@ -1,10 +1,11 @@
 """
-What a chain has learned of dates
-=================================
+What a chain learns about dates
+===============================
 
-Dates are written YYYYMMDD, and nobody tells the chain. Its table of transitions, digit after digit, finds
-what is common: a 1 or a 2 at the start, 9 after 1 and 0 after 2 for the years. The images of the digits
-share one set of weights, shown below as what each digit looks for: dark pixels speak for it.
+Dates are written YYYYMMDD, but the chain is not told so. Its table of transitions between digits shows what
+is common: a 1 or a 2 at the start, 9 after 1 and 0 after 2 in the years. All positions share one set of
+weights for the images of digits. They are shown below: orange pixels are evidence for a digit, purple
+pixels are evidence against it.
 """
 
 import matplotlib.pyplot as plt

@@ -2,20 +2,20 @@ r"""
 1. Linear models and their losses
 =================================
 
-A linear model scores an input x by :math:`\langle w, x \rangle`. In two classes, :math:`y = \pm 1`, the sign of the score is the answer,
-and the *margin* :math:`m = y \langle w, x \rangle` says how right it is: positive is correct, large is safe.
+A linear model scores an input x by :math:`\langle w, x \rangle`. With two classes, :math:`y = \pm 1`, the sign of the score is the prediction,
+and the *margin* :math:`m = y \langle w, x \rangle` measures how right it is: a positive margin is correct, a large one is safe.
 
-What we would like to minimise is the number of mistakes, the step function of the margin. It is flat almost everywhere, so that no
-small change of w tells which way is better. Every loss below is a convex stand-in that can be minimised. The hinge is never below the
+We would like to minimise the number of mistakes, the step function of the margin. It is flat almost everywhere, so small changes of w
+do not tell which direction is better. Every loss below is a convex surrogate that can be minimised. The hinge is never below the
 step, and neither are the squared loss and the logistic loss, once the first is multiplied by 2 and the second divided by log 2.
 """
 
 # %%
-# Four stand-ins
-# --------------
+# Four surrogates
+# ---------------
 #
 # ==================  ===========================  ===============================================
-# loss                of the margin m              what it asks for
+# loss                as a function of m           what it asks for
 # ==================  ===========================  ===============================================
 # perceptron          :math:`\max(0, -m)`          the right side, barely
 # hinge               :math:`\max(0, 1 - m)`       the right side, by 1 (support vector machine)
@@ -41,8 +41,8 @@ axes.legend(frameon=False)
 plt.show()
 
 # %%
-# The squared loss punishes points that are *too* right. One far away, on the good side, turns the line; the hinge does not even look
-# at it.
+# The squared loss penalises points that are *too* right. Points far away on the correct side tilt the line; the hinge ignores
+# them.
 from structlearn import BinaryClassifier, LinearRegressor
 
 rng = np.random.default_rng(0)
@@ -86,7 +86,8 @@ plt.show()
 # Solutions
 # ---------
 #
-# 1. Hinge and, divided by :math:`\log 2`, logistic; twice the squared loss does. The perceptron's does not: it is 0 at margin 0.
+# 1. The hinge does, the logistic loss divided by :math:`\log 2`, and twice the squared loss. The perceptron's loss does not: it
+#    is nearly 0 just below margin 0.
 # 2. Where :math:`m > \log(e - 1) \approx 0.54`; most at margin 1, where the hinge is 0 and the logistic loss :math:`\log(1 + 1/e) \approx 0.31`.
 # 3. None:
 steps = margin < 0

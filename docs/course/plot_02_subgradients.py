@@ -3,19 +3,19 @@ r"""
 ==============================
 
 The hinge has kinks. At a kink there is no gradient, but there are *subgradients*: the slopes g of lines that touch f from below,
-:math:`f(v) \ge f(w) + \langle g, v - w \rangle` for all v. One walks against them as against a gradient:
+:math:`f(v) \ge f(w) + \langle g, v - w \rangle` for all v. A step goes in the opposite direction, as with a gradient:
 
 .. math:: w_{t+1} = w_t - \gamma_t \, g_t .
 
-It is tempting to call :math:`-g` a descent direction. It is not one, and the smallest counter-example fits in a picture.
+It is tempting to call :math:`-g` a descent direction. It is not, and a small counter-example fits in one picture.
 """
 
 # %%
 # What a subgradient is
 # ---------------------
 #
-# The hinge at its kink: every line through the kink with a slope between -1 and 0 stays below it. Where the hinge is smooth, one
-# line is left, the tangent.
+# Look at the hinge at its kink: every line through the kink with a slope between -1 and 0 stays below the function. Where the
+# hinge is smooth, only one such line is left, the tangent.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -34,7 +34,7 @@ plt.show()
 # -------------------
 #
 # Take :math:`f(w) = |w_1| + 2 |w_2|` at :math:`w = (1, 0)`. On the second axis f has a kink, and every :math:`(1, s)` with
-# :math:`|s| \le 2` is a subgradient there. Walk against :math:`g = (1, 2)`: the first term falls by :math:`\gamma`, the second grows
+# :math:`|s| \le 2` is a subgradient there. Take a step along :math:`-g = -(1, 2)`: the first term falls by :math:`\gamma`, the second grows
 # by :math:`4 \gamma`. However small the step, f grows.
 
 
@@ -59,14 +59,14 @@ along.legend(frameon=False)
 plt.show()
 
 # %%
-# The right-hand side shows why the method works all the same. The definition of a subgradient, at the minimum :math:`w^*`, says
-# :math:`\langle g, w - w^* \rangle \ge f(w) - f(w^*) > 0`: the step points into the half space where the minimum lies, so that a short
-# one comes *nearer* to it, though not lower. Hence two habits: keep the best weights seen (or average them), and let the steps shrink.
+# The right-hand plot shows why the method works nevertheless. The definition of a subgradient, at the minimum :math:`w^*`, says
+# :math:`\langle g, w - w^* \rangle \ge f(w) - f(w^*) > 0`: the step points into the half space that contains the minimum. A short
+# step comes *nearer* to the minimum, though not lower. This gives two rules: keep the best weights seen (or average them), and let the steps shrink.
 #
 # Step sizes
 # ----------
 #
-# Against :math:`f(w) = |w_1| + 2|w_2|`, a constant step ends in a zigzag whose size is the step; :math:`1/\sqrt t` converges.
+# On :math:`f(w) = |w_1| + 2|w_2|`, a constant step ends in a zigzag of the size of the step, and :math:`1/\sqrt t` converges.
 rules = {
     "constant": lambda t: 0.1,
     "$1/\\sqrt{t}$": lambda t: 0.3 / np.sqrt(t),
@@ -86,8 +86,9 @@ axes.legend(frameon=False)
 plt.show()
 
 # %%
-# On this problem :math:`1/t` from 0.3 dies on the way: the sum of its steps grows like a logarithm. With a *strongly convex* objective,
-# such as ours with :math:`\lambda/2 \|w\|^2`, the step :math:`1/(\lambda t)` is the right one (Pegasos), and needs no tuning.
+# On this problem :math:`0.3/t` stops before it arrives, because the sum of its steps grows only like a logarithm. With a
+# *strongly convex* objective, such as ours with :math:`\lambda/2 \|w\|^2`, the step :math:`1/(\lambda t)` is the right one
+# (Pegasos), and needs no tuning.
 import warnings
 
 from sklearn.datasets import load_digits
@@ -128,7 +129,7 @@ print(models["$1/(\\lambda t)$"].certificate_)
 # Solutions
 # ---------
 #
-# 1. (1, 0): the first term falls, the second stays.
+# 1. (1, 0): the first term falls, the second does not change.
 # 2. :math:`-y x`; every :math:`-s y x` with :math:`0 \le s \le 1`; and 0. They satisfy the definition against random weights.
 # 3. 0.1 after 13 steps, up to rounding; the sign of (nearly) zero then sends it back and forth.
 w = np.array([1.0, 0.0])

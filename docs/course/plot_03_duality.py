@@ -2,18 +2,20 @@ r"""
 3. Duality and the support vector machine
 =========================================
 
-A bound from below is worth as much as a good solution: together they say how far one is. Lagrangian duality makes such bounds.
+A lower bound is as useful as a good solution: together they say how far the solution is from the optimum. Lagrangian duality
+gives such bounds.
 
-Write the hinge with slack variables: minimise :math:`\frac\lambda2\|w\|^2 + \frac1n \sum_i \xi_i` subject to
-:math:`\xi_i \ge 0` and :math:`\xi_i \ge 1 - y_i \langle w, x_i \rangle`. Now let everybody break the constraints, at a price
-:math:`\alpha_i \ge 0` for each unit of the second kind. Whoever breaks none pays nothing, or is even paid: so for :math:`\xi \ge 0`
+Write the hinge with slack variables: minimise :math:`\frac\lambda2\|w\|^2 + \frac1n \sum_i \xi_i` subject to :math:`\xi_i \ge 0`
+and :math:`\xi_i \ge 1 - y_i \langle w, x_i \rangle`. Now allow violations of the second constraints, at a price
+:math:`\alpha_i \ge 0` per unit. Where the constraints hold, the price term is zero or negative. So for :math:`\xi \ge 0`
 
 .. math:: \mathcal L(w, \xi, \alpha) = \frac\lambda2\|w\|^2 + \frac1n \sum_i \xi_i
           + \sum_i \alpha_i \big( 1 - y_i \langle w, x_i \rangle - \xi_i \big)
 
-is at most the objective wherever the constraints hold, and its minimum over w and :math:`\xi` is a lower bound on the optimum. The minimum over
-:math:`\xi_i \ge 0` of :math:`(\frac1n - \alpha_i) \xi_i` is zero if :math:`\alpha_i \le \frac1n`, else minus infinity: that is the box. The minimum over w is
-where the gradient vanishes, at :math:`w = \frac1\lambda \sum_i \alpha_i y_i x_i`. What remains is the *dual*,
+is at most the objective wherever the constraints hold, and its minimum over w and :math:`\xi` is a lower bound on the optimum.
+The minimum over :math:`\xi_i \ge 0` of :math:`(\frac1n - \alpha_i) \xi_i` is zero if :math:`\alpha_i \le \frac1n`, and minus
+infinity otherwise; this gives the box constraint. The minimum over w is where the gradient vanishes, at
+:math:`w = \frac1\lambda \sum_i \alpha_i y_i x_i`. What remains is the *dual*,
 
 .. math:: D(\alpha) = \sum_i \alpha_i - \frac{1}{2\lambda} \Big\| \sum_i \alpha_i y_i x_i \Big\|^2,
           \qquad 0 \le \alpha_i \le \tfrac1n .
@@ -23,11 +25,11 @@ run of this library. At the optimum it is zero.
 """
 
 # %%
-# Two ways up
-# -----------
+# Two ascent methods
+# ------------------
 #
-# The dual is a smooth concave function over a box. *Projected gradient* moves all prices at once and clips them. *Coordinate ascent*
-# takes one example at a time, maximises over its price exactly, and clips: the same box, no step size.
+# The dual is a smooth concave function over a box. *Projected gradient* moves all prices at once and clips them. *Coordinate
+# ascent* takes one example at a time, maximises over its price exactly, and clips. It uses the same box and needs no step size.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -62,21 +64,22 @@ plane.set(title=f"{support.sum()} of {len(X)} points hold the line", xlim=(-4, 4
 plt.show()
 
 # %%
-# The line is a sum of *support vectors*: points inside the margin or on it. For all others the price of the constraint is zero, and
-# they could be taken away.
+# The line is a sum of *support vectors*: points inside the margin or on it. For all others the price of the constraint is zero,
+# and they could be removed.
 #
 # Exercises
 # ---------
 #
 # 1. Compute P and D at the model's weights and prices by hand, and check the certificate.
-# 2. Check complementary slackness: whoever is outside the margin has price 0; whoever is strictly inside has the full price 1/n.
-# 3. Take away the points that are not support vectors. What happens to the line?
-# 4. Write coordinate ascent yourself. With all other prices fixed, D is a parabola in one of them: where is its top, and where in the box?
+# 2. Check complementary slackness: points outside the margin have price 0, and points strictly inside have the full price 1/n.
+# 3. Remove the points that are not support vectors. What happens to the line?
+# 4. Write coordinate ascent yourself. With all other prices fixed, D is a parabola in one price. Where is its maximum, and where
+#    is its maximum in the box?
 #
 # Solutions
 # ---------
 #
-# The constant feature for the intercept is penalised as any other, so that it belongs to x.
+# The constant feature for the intercept is penalised like any other, so it is part of x.
 lam, n = 0.02, len(X)
 rows = np.hstack([X, np.ones((n, 1))])
 signs = np.where(y == 1, 1, -1)
@@ -92,11 +95,11 @@ assert primal - 1e-3 < dual <= primal + 1e-12
 assert prices[margins > 1.01].max() < 1e-6
 assert prices[margins < 0.99].min() > 1 / n - 1e-6
 
-# 3. Nothing. Prices are shares of the mean: with fewer examples, lambda n stays what it was.
+# 3. Nothing. Prices are shares of the mean, so with fewer examples lambda n must stay the same.
 fewer = BinaryClassifier(**{**shared, "regularization": lam * n / support.sum()}).fit(X[support], y[support])
 assert np.abs(fewer.coef_ - model.coef_).max() < 0.05
 
-# 4. The slope along price i is 1 - y_i <w, x_i>, the curvature -||x_i||^2 / lambda: go to the top, and clip.
+# 4. The slope along price i is 1 - y_i <w, x_i>, the curvature -||x_i||^2 / lambda: go to the maximum, and clip.
 alpha, v = np.zeros(n), np.zeros(3)  # v is w(alpha)
 for _ in range(400):
     for i in range(n):

@@ -2,25 +2,26 @@ r"""
 4. Norms that make zeros
 ========================
 
-The penalty :math:`\frac\lambda2 \|w\|_2^2` makes all weights small and none zero. The sum of absolute values makes some exactly zero:
-near zero its slope does not vanish, so that a weight must earn its place. Three penalties for regression,
+The penalty :math:`\frac\lambda2 \|w\|_2^2` makes all weights small and none zero. The sum of absolute values makes some exactly
+zero: its slope does not vanish near zero, so a weight must be useful enough to become nonzero. Here are three such penalties for
+regression:
 
 =============================================================  =======================================================
 :math:`\lambda \|w\|_1`                                        the lasso: single weights are zero
 :math:`\lambda \sum_g \|w_g\|_2`                               the group lasso: groups are zero, or not, as a whole
-:math:`\lambda (\rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|_2^2)`  the elastic net: zeros, but alike features share
+:math:`\lambda (\rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|_2^2)`  the elastic net: zeros, but similar features share
 =============================================================  =======================================================
 
-and the picture that explains them is the path of the weights as :math:`\lambda` falls.
+The path of the weights as :math:`\lambda` falls shows how they differ.
 """
 
 # %%
 # Why corners make zeros
 # ----------------------
 #
-# A penalty is a budget: for every :math:`\lambda` there is a radius such that minimising the loss over the ball of that radius gives the same weights. Blow up the
-# level sets of the loss until they touch the ball. A round ball is touched anywhere; the ball of :math:`\ell_1` is touched at a corner, where a
-# weight is zero, for many directions of the loss.
+# A penalty is a budget: for every :math:`\lambda` there is a radius such that minimising the loss over the ball of that radius
+# gives the same weights. Enlarge the level sets of the loss until they touch the ball. They can touch a round ball anywhere, but
+# for many losses they touch the :math:`\ell_1` ball at a corner, where a weight is zero.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -52,7 +53,7 @@ plt.show()
 # Paths
 # -----
 #
-# Ten features, of which three matter. Two more are noisy copies of the first.
+# There are ten features, of which three matter. Two more are noisy copies of the first.
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(100, 10))
@@ -89,8 +90,8 @@ plt.show()
 # Where the first weight appears
 # ------------------------------
 #
-# At :math:`\lambda` above :math:`\max_k |\frac1n \langle x_k, y \rangle|` (centred) all weights are zero. It is the dual norm of the gradient at
-# zero, and it is where every path begins.
+# At :math:`\lambda` above :math:`\max_k |\frac1n \langle x_k, y \rangle|` (centred) all weights are zero. This value is the dual
+# norm of the gradient at zero, and every path begins there.
 centred, target = X - X.mean(axis=0), y - y.mean()
 first = np.abs(centred.T @ target / len(y)).max()
 above = LinearRegressor(penalty="l1", regularization=first * 1.001, tol=1e-10).fit(X, y)
@@ -116,7 +117,7 @@ np.testing.assert_allclose(one.coef_[0], np.sign(c) * max(0, abs(c) - lam) / a, 
 assert np.count_nonzero(above.coef_) == 0
 assert np.count_nonzero(below.coef_) == 1
 
-# 2. Only that of the l1 norm (up to the width of the grid). The elastic net's has corners as well, but blunter ones.
+# 2. Only the ball of the l1 norm (up to the width of the grid). That of the elastic net has corners as well, but blunter ones.
 assert abs(touched["$\\ell_1$"][0]) < 0.02
 assert all(np.abs(touched[name]).min() > 0.02 for name in ("$\\ell_2$", "elastic net"))
 

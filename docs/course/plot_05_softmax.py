@@ -2,23 +2,26 @@ r"""
 5. Softmax as a variational problem
 ===================================
 
-Where does softmax come from? Not from a wish for positive numbers that sum to one: there are many such maps. It is the answer to an
-optimisation problem. Among all distributions p over K labels, take the one with the best expected score, but reward uncertainty,
+Softmax turns scores into positive numbers that sum to one, but many maps do that. What singles it out is that it solves an
+optimisation problem: among all distributions p over K labels, take the one with the best expected score, plus a reward for
+uncertainty,
 
 .. math:: \max_{p \in \Delta} \; \langle \theta, p \rangle + H(p), \qquad H(p) = -\sum_k p_k \log p_k .
 
 The maximum is :math:`\log \sum_k e^{\theta_k}`, and it is attained at :math:`p_k \propto e^{\theta_k}`: the log-partition function is the
 *convex conjugate* of the negative entropy, and softmax is its gradient.
 
-The proof is two lines. At the maximum the slope :math:`\theta_k - \log p_k - 1` is the same number for all k (the multiplier of :math:`\sum_k p_k = 1`), so
-:math:`p_k \propto e^{\theta_k}`. Insert it: :math:`\langle \theta, p \rangle - \sum_k p_k (\theta_k - \log Z) = \log Z`.
+The proof takes two lines. At the maximum the slope :math:`\theta_k - \log p_k - 1` is the same number for all k (the multiplier
+of :math:`\sum_k p_k = 1`), so :math:`p_k \propto e^{\theta_k}`. Insert it:
+:math:`\langle \theta, p \rangle - \sum_k p_k (\theta_k - \log Z) = \log Z`.
 """
 
 # %%
 # Seen on the simplex
 # -------------------
 #
-# Three labels: every point of the triangle is a distribution. Shades are :math:`\langle\theta, p\rangle + H(p)`, the star is softmax.
+# With three labels, every point of the triangle is a distribution. The colours show :math:`\langle\theta, p\rangle + H(p)` for
+# three weights of the entropy, and the star is softmax.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import logsumexp, softmax, xlogy
@@ -38,14 +41,16 @@ for axes, temperature in zip(panels, (0.2, 1.0, 5.0)):
 plt.show()
 
 # %%
-# Little reward for uncertainty sends the maximum to a corner: the *argmax*, the zero-temperature limit. Much of it sends it to the middle.
+# A small reward for uncertainty moves the maximum to a corner: the *argmax*, the zero-temperature limit. A large reward moves it
+# to the middle.
 #
 # The loss that belongs to it
 # ---------------------------
 #
-# Take the difference of the two sides of Fenchel's inequality :math:`\langle \theta, p \rangle \le \Omega^*(\theta) + \Omega(p)` at a
-# gold label y, with :math:`\Omega = -H`: :math:`\log\sum_k e^{\theta_k} - \theta_y`. That is the logistic loss; and over sequences or
-# trees in place of labels, the loss of a conditional random field. (Matchings have no softmax: their sum over exponentials is #P-hard.)
+# Take the difference of the two sides of Fenchel's inequality :math:`\langle \theta, p \rangle \le \Omega^*(\theta) + \Omega(p)`
+# at a gold label y, with :math:`\Omega = -H`: :math:`\log\sum_k e^{\theta_k} - \theta_y`. This is the logistic loss. With
+# sequences or trees in place of labels, it is the loss of a conditional random field. (Matchings have no softmax: their sum over
+# exponentials is #P-hard.)
 from structlearn.losses import FenchelYoungLoss, Shannon
 from structlearn.structures import Chain, Simplex
 
@@ -61,8 +66,8 @@ print(chain.value(theta_chain, np.array([0, 1, 1, 2])))
 # ---------
 #
 # 1. Check that the gradient of the log-partition function is softmax, by differences.
-# 2. How large is the maximum of the entropy, and where? What does that say of the loss at :math:`\theta = 0`?
-# 3. Show that softmax maximises, by trying 20,000 other distributions.
+# 2. What is the maximum of the entropy, and where is it attained? What does this say about the loss at :math:`\theta = 0`?
+# 3. Check that softmax is the maximiser by trying 20,000 other distributions.
 #
 # Solutions
 # ---------

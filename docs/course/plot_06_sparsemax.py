@@ -2,8 +2,8 @@ r"""
 6. Sparsemax on the simplex
 ===========================
 
-*Softmax* turns K scores into probabilities that are never zero. Is there a map that is as pleasant to learn with, and that says
-"impossible" where it can? Project the scores onto the simplex, in the Euclidean norm (Martins and Astudillo, 2016):
+*Softmax* turns K scores into probabilities that are never zero. *Sparsemax* is as easy to learn with, but gives probability zero
+to labels with low scores. It projects the scores onto the simplex, in the Euclidean norm (Martins and Astudillo, 2016):
 
 .. math:: \operatorname{sparsemax}(\theta) = \arg\min_{p \in \Delta} \tfrac12 \|p - \theta\|^2
           = \arg\max_{p \in \Delta} \langle \theta, p \rangle - \tfrac12 \|p\|^2 .
@@ -15,7 +15,8 @@ The second form is that of the last chapter, with another regulariser: half the 
 # Two labels
 # ----------
 #
-# The probability of the first one, against the difference of the scores: a straight line, cut off at 0 and 1.
+# The plot shows the probability of the first label against the difference of the scores. For sparsemax it is a straight line, cut
+# off at 0 and 1.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import softmax
@@ -37,7 +38,8 @@ plt.show()
 # Three labels
 # ------------
 #
-# Scores in the plane of the simplex, and where they are sent. Outside the triangle, whole regions fall onto an edge or a corner.
+# The plots show scores in the plane of the simplex, and where they are projected. Outside the triangle, whole regions are
+# projected onto an edge or a corner.
 three = Simplex(3)
 corners = np.array([[0, 0], [1, 0], [0.5, np.sqrt(3) / 2]])
 side = np.linspace(-0.5, 1.5, 60)
@@ -64,15 +66,15 @@ plt.show()
 # How it is computed
 # ------------------
 #
-# The optimum is :math:`p_k = \max(0, \theta_k - \tau)` with the threshold :math:`\tau` that makes the sum one: sort the scores, and find
-# the largest k for which the k-th is still above the threshold that the first k would have.
+# The optimum is :math:`p_k = \max(0, \theta_k - \tau)` with the threshold :math:`\tau` that makes the sum one. To find it, sort
+# the scores and find the largest k for which the k-th score is still above the threshold computed from the first k scores.
 #
 # Exercises
 # ---------
 #
 # 1. Write it in five lines, and compare with the library.
 # 2. Show that adding a constant to all scores changes nothing.
-# 3. How large must the lead of one of two scores be for a certain answer?
+# 3. With two labels, how large must the difference of the scores be for a probability of exactly one?
 #
 # Solutions
 # ---------
@@ -91,6 +93,6 @@ for row in rng.normal(size=(100, 3)):
     # On the simplex ||p - theta - c||^2 is ||p - theta||^2 less 2 c and a constant: the same minimiser.
     np.testing.assert_allclose(three.project(row + 5.0), three.project(row), atol=1e-12)
 
-# A lead of one:
+# 3. One:
 assert Simplex(2).project(np.array([1.0, 0.0])).tolist() == [1.0, 0.0]
 assert Simplex(2).project(np.array([0.99, 0.0]))[1] > 0

@@ -2,23 +2,23 @@ r"""
 7. Fenchel-Young losses
 =======================
 
-The last two chapters did the same thing twice. Take a convex regulariser :math:`\Omega` of the outputs; predict by
+The last two chapters did the same thing twice. They took a convex regulariser :math:`\Omega` of the outputs, predicted by
 
 .. math:: \hat p(\theta) = \arg\max_{p} \; \langle \theta, p \rangle - \Omega(p) ,
 
-and learn with the gap in Fenchel's inequality (Blondel, Martins and Niculae, 2020),
+and learned with the gap in Fenchel's inequality (Blondel, Martins and Niculae, 2020),
 
 .. math:: L(\theta, y) = \Omega^*(\theta) + \Omega(y) - \langle \theta, y \rangle \; \ge \; 0 .
 
-The loss is convex in :math:`\theta`, it is zero exactly where the prediction is y, and its gradient is :math:`\hat p(\theta) - y`: expected
-less observed. One formula, many models.
+The loss is convex in :math:`\theta`, it is zero exactly where the prediction is y, and its gradient is
+:math:`\hat p(\theta) - y`: expected minus observed. One formula gives many models.
 """
 
 # %%
 # One picture for three regularisers
 # ----------------------------------
 #
-# With two labels, the loss of the first one against the lead of its score.
+# With two labels, plot the loss of the first label against the lead of its score.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -44,17 +44,17 @@ values.legend(frameon=False, fontsize=9)
 plt.show()
 
 # %%
-# Losses that touch zero have a *margin*: a lead that is large enough costs nothing, as with the hinge. Softmax has none: it is never
-# satisfied.
+# Losses that reach zero have a *margin*: a lead that is large enough costs nothing, as with the hinge. Softmax has no margin: its
+# loss is never zero.
 #
 # A cost in the scores
 # --------------------
 #
-# Add to the scores the cost of each output before predicting, and the perceptron becomes the structured hinge:
+# If the cost of each output is added to the scores before predicting, the perceptron becomes the structured hinge:
 #
 # .. math:: \max_{p} \langle \theta + c_y, p \rangle - \langle \theta, y \rangle .
 #
-# All of that works on any set of outputs that one can maximise over. On label sequences:
+# All of this works on any set of outputs over which one can maximise. Here it is on label sequences:
 chain, gold = Chain(3), np.array([0, 1, 1, 2])
 theta = np.random.default_rng(0).normal(
     size=4 * 3 + 3 * 3
@@ -66,8 +66,8 @@ for name, loss in (("hinge", hinge), ("softmax: a CRF", crf), ("sparsemax: Spars
     print(f"{name:22s} {loss.value(theta, gold):.4f}")
 
 # %%
-# The probabilities that they give to the label of each position: the hinge's prediction is one sequence, the CRF's a little of all 81,
-# SparseMAP's a mixture of a few.
+# The plot shows the probabilities of the labels at each position. The prediction of the hinge is one sequence, that of the CRF is
+# a mixture of all 81, and that of SparseMAP is a mixture of a few.
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 for axes, (name, loss) in zip(panels, (("argmax", hinge), ("softmax", crf), ("sparsemax", sparse))):
     table = loss.predict(theta)[:12].reshape(4, 3).T
@@ -89,9 +89,11 @@ plt.show()
 # Exercises
 # ---------
 #
-# 1. Check by enumerating all 81 sequences that the CRF's loss is the log-sum-exp of their scores less the gold one's.
-# 2. Check the gradient formula of all three by differences.
-# 3. Of how many sequences is SparseMAP's answer a mixture at most, on this chain? Find the dimension of the polytope, and use Caratheodory.
+# 1. Check by enumerating all 81 sequences that the CRF's loss is the log-sum-exp of their scores minus the score of the gold
+#    sequence.
+# 2. Check the gradient formula of all three losses by differences.
+# 3. At most how many sequences does SparseMAP mix on this chain? Find the dimension of the polytope, and use Caratheodory's
+#    theorem.
 #
 # Solutions
 # ---------

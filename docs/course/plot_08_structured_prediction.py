@@ -2,13 +2,13 @@ r"""
 8. Structured prediction
 ========================
 
-Multiclass classification chooses the best of K scores. A sentence of ten words with K tags has :math:`K^{10}` outputs, a sentence pair
-more matchings than atoms: nobody lists them. What saves us is that scores are sums over *parts*, so that the best output is found by an
-algorithm: the *oracle* of the structure,
+Multiclass classification chooses the best of K scores. A sentence of ten words with K tags has :math:`K^{10}` outputs, and a pair
+of long sentences has more matchings than there are atoms in the universe, so the outputs cannot be listed. But scores are sums
+over *parts*, so an algorithm can find the best output. This algorithm is the *oracle* of the structure,
 
 .. math:: \arg\max_{y} \; \langle \theta, \mu(y) \rangle ,
 
-where :math:`\mu(y)` says which parts y has. Everything in chapters 1 to 7 needs nothing else.
+where :math:`\mu(y)` says which parts y has. Chapters 1 to 7 need nothing else.
 
 =====================  =============================  ===========================
 output                 parts                          oracle
@@ -24,8 +24,8 @@ cut                    nodes, edges between unlike    maximum flow
 # A sequence
 # ----------
 #
-# Handwritten digits that count upwards. The middle of a blurred sequence cannot be read alone; a table of transitions, learned with
-# the rest, reads it.
+# The data are handwritten digits that count upwards. A blurred digit in the middle of a sequence cannot be read alone, but with a
+# table of transitions, learned with the rest, it can.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -52,12 +52,13 @@ plt.show()
 # Tagging, and how Viterbi works
 # ------------------------------
 #
-# "The can rusts": is *can* a verb? Its own score says so; but a verb after a determiner scores badly. The best sequence is found from left to
-# right: the best score of all beginnings that end in label b at position t is
+# In "the can rusts", the score of *can* alone favours a verb, but a verb after a determiner has a low score. The best sequence is
+# found from left to right: the best score of all prefixes that end in label b at position t is
 #
 # .. math:: V_t(b) = s_t(b) + \max_a \, [ V_{t-1}(a) + T(a, b) ] .
 #
-# Remember which a it was, and walk back from the best end. That is :math:`O(n K^2)` for :math:`K^n` sequences.
+# Remember which a was the best, and walk back from the best label at the end. This takes :math:`O(n K^2)` operations for
+# :math:`K^n` sequences.
 tags, words = ["DET", "NOUN", "VERB"], ["the", "can", "rusts"]
 local = np.array([[2.0, 0.0, 0.0], [0.0, 0.7, 1.0], [0.0, 0.3, 1.0]])  # a row per word
 follows = np.array([[-1.0, 1.0, -1.0], [0.0, 0.0, 1.0], [0.5, 0.2, -0.5]])  # from, to
@@ -87,7 +88,8 @@ axes.set(title="best score of a beginning that ends here, and where it came from
 plt.show()
 
 # %%
-# The tables are learned, with features of the words in place of our numbers. From raw words that is a :doc:`tagger <../tagging>`:
+# In practice the tables are learned, with features of the words in place of our numbers. For raw words, use a
+# :doc:`tagger <../tagging>`:
 from structlearn import Tagger
 
 sentences = ["the can rusts", "we can swim", "the dog can swim", "a dog barks", "we see the can"]
@@ -99,8 +101,8 @@ print(tagger.predict([["a", "can", "barks"], ["we", "can", "see"]]))
 # A matching
 # ----------
 #
-# Which row belongs to which column, if to any? A row alone would take its best column, where that has a positive score, and two rows may
-# take the same.
+# A matching says which row belongs to which column, if to any. If each row simply took its best column with a positive score, two
+# rows might take the same column.
 pairs, links = make_matchings(80, 6, 6, n_features=5, random_state=0)
 matcher = MatchingClassifier(random_state=0).fit(pairs[:60], links[:60])
 shown = 60 + int(np.argmax([table.sum() for table in links[60:]]))  # the one with most gold links
@@ -120,7 +122,7 @@ plt.show()
 # A tree
 # ------
 #
-# The best tree of arc scores, heads in rows, words in columns; Eisner's algorithm finds it in :math:`O(n^3)`.
+# Arc scores have heads in rows and words in columns. Eisner's algorithm finds the best tree in :math:`O(n^3)`.
 from structlearn.structures import ProjectiveTree
 
 words = ["the", "cat", "sees", "a", "small", "dog"]
@@ -147,21 +149,22 @@ plt.show()
 # Training
 # --------
 #
-# The structured hinge asks that the gold output beats every other one by its cost:
+# The structured hinge requires that the score of the gold output exceeds that of every other output by its cost:
 #
 # .. math:: \ell_i(w) = \max_y \big[ \langle w, \phi(x_i, y) \rangle + c(y_i, y) \big] - \langle w, \phi(x_i, y_i) \rangle .
 #
-# Each term is a maximisation by the oracle, its subgradient is a difference of features, and its dual is a box per example no longer but a
-# polytope. *Block-coordinate Frank-Wolfe* (Lacoste-Julien et al., 2013) needs only the oracle to climb there, one example at a time.
+# Each term is a maximisation by the oracle, and its subgradient is a difference of features. In the dual, each example has a
+# polytope instead of an interval. *Block-coordinate Frank-Wolfe* (Lacoste-Julien et al., 2013) needs only the oracle to ascend
+# there, one example at a time.
 print(chain.certificate_)
 
 # %%
 # Exercises
 # ---------
 #
-# 1. Enumerate all 1,000 sequences of three digits and check that Viterbi's has the best score.
+# 1. Enumerate all 1,000 sequences of three digits and check that Viterbi's algorithm finds the best score.
 # 2. Is the hinge of chapter 1 a special case? Write it with K = 2.
-# 3. In the drawing, which tag would *can* get if every word were tagged alone? Check the whole path with the library.
+# 3. In the figure, which tag would *can* get if every word were tagged alone? Check the whole path with the library.
 # 4. How often does "best of each row" break the matching constraint on the 20 test problems?
 #
 # Solutions
@@ -175,7 +178,7 @@ theta = rng.normal(size=3 * 10 + 100)
 best = max(structure.encode(np.array(labels)) @ theta for labels in product(range(10), repeat=3))
 np.testing.assert_allclose(structure.maximize(theta) @ theta, best)
 
-# 2. With weights w/2 and -w/2 for the classes +1 and -1 and cost 1, the maximum is of 0 and 1 - y <w, x>.
+# 2. With weights w/2 and -w/2 for the classes +1 and -1 and cost 1, the loss is the maximum of 0 and 1 - y <w, x>.
 w, x = rng.normal(size=(2, 4))
 for label in (1, -1):
     two = np.array([w / 2 @ x, -w / 2 @ x])

@@ -2,19 +2,21 @@ r"""
 9. Bayesian regression
 ======================
 
-Regularisation has a second life as a belief. Let the weights be :math:`N(0, I/\alpha)` before any data is seen, and the targets
-:math:`y = \langle w, x \rangle` plus noise :math:`N(0, 1/\beta)`. Then after n examples the weights are again Gaussian, with
+Regularisation can also be seen as a prior belief. Let the weights be :math:`N(0, I/\alpha)` before any data is seen, and let the
+targets be :math:`y = \langle w, x \rangle` plus noise :math:`N(0, 1/\beta)`. Then after n examples the weights are again
+Gaussian, with
 
 .. math:: \Sigma^{-1} = \alpha I + \beta X^\top X, \qquad m = \beta \, \Sigma X^\top y .
 
-The mean is ridge regression with :math:`\lambda = \alpha / (\beta n)`. The covariance is new: it says what the data has not settled.
+The mean is ridge regression with :math:`\lambda = \alpha / (\beta n)`. The covariance is new: it says what the data leave
+uncertain.
 """
 
 # %%
-# What is not known, drawn
-# ------------------------
+# A picture of the uncertainty
+# ----------------------------
 #
-# A polynomial of degree nine through few points. The band is one predictive standard deviation to each side.
+# Fit a polynomial of degree nine to a few points. The band is one predictive standard deviation on each side.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -57,7 +59,7 @@ plt.show()
 # --------------------------
 #
 # :math:`\alpha` and :math:`\beta` are not chosen: they maximise the *evidence*, the probability of the data with the weights integrated out.
-# It prefers models that are just flexible enough: one that could explain everything spreads its probability thin.
+# It prefers models that are just flexible enough, because a model that could explain everything spreads its probability thinly.
 x, y, model = models[1]
 degrees = range(1, 15)
 evidence = [

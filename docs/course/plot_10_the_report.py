@@ -2,30 +2,32 @@ r"""
 10. The report, redone
 ======================
 
-The project began with a report on one question: how do structural SVMs scale? It compared two methods that had been proposed for them,
-on word alignment, scene labelling and image triplets, and could train on a hundred sentence pairs. This chapter retells it with today's
-solvers on small data; the figures for real data, with every command, are in :doc:`../compare` and :doc:`../scalability`.
+The project began with a report on one question: how do structural SVMs scale? The report took up two methods that had been
+proposed for training them, on word alignment, scene labelling and image triplets, and could train on a hundred sentence pairs.
+This chapter retells it with today's solvers on small data; the figures for real data, with every command, are in
+:doc:`../compare` and :doc:`../scalability`.
 
 The saddle point
 ----------------
 
-Replace the maximum over outputs by one over their polytope :math:`\mathcal M_i`, and training is a game between weights and mixtures of
-outputs,
+If the maximum over outputs is replaced by a maximum over their polytope :math:`\mathcal M_i`, training is a game between weights
+and mixtures of outputs,
 
 .. math:: \min_w \max_{z_i \in \mathcal M_i} \; \frac{\lambda}{2}\|w\|^2 + \frac1n \sum_i \langle \Phi_i w + c_i, z_i - \mu_i \rangle .
 
-*The dual extragradient* (Taskar, Lacoste-Julien and Jordan, 2006) plays both sides at once: look one step ahead, then step with the slopes
-found there. It needs a projection onto :math:`\mathcal M_i`: Euclidean, or in the geometry of the entropy, where projections are marginals.
+*The dual extragradient* (Taskar, Lacoste-Julien and Jordan, 2006) moves both players at once: it looks one step ahead, then steps
+with the gradient found there. It needs a projection onto :math:`\mathcal M_i`, either Euclidean or in the geometry of the
+entropy, where projections are marginals.
 
-*Frank-Wolfe* maximises the dual, where w is eliminated, and needs only the oracle: move towards the best vertex of all blocks. The
-*block-coordinate* form (Lacoste-Julien et al., 2013) moves one example at a time, each by an exact line search.
+*Frank-Wolfe* maximises the dual, where w is eliminated, and needs only the oracle: it moves all blocks towards their best
+vertices. The *block-coordinate* form (Lacoste-Julien et al., 2013) moves one example at a time, each by an exact line search.
 """
 
 # %%
 # One problem, five methods
 # -------------------------
 #
-# A chain of handwritten digits, 100 sequences. Passes count how often every example was asked.
+# The data are 100 sequences of handwritten digits. A pass is one oracle call per example.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -61,11 +63,11 @@ passes.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %%
-# Alignment and triplets, small
-# -----------------------------
+# Alignment and triplets on small data
+# ------------------------------------
 #
-# Two of the report's problems on data that comes with the package: words of 40 sentence pairs, matched one to one by the vectors of the two words; and triplets of
-# handwritten digits, of which two are of one class: which? Matchings have no marginals, so the extragradient projects there in the Euclidean geometry.
+# These are two of the report's problems, on data that comes with the package. In the first, words of 40 sentence pairs are matched one to one by the vectors of the two words. In the second, two of three
+# handwritten digits are of the same class, and the task is to find out which. Matchings have no marginals, so the extragradient uses the Euclidean geometry there.
 from structlearn import StructuredPredictor
 from structlearn.alignment.gold.concatenated import UntiedMatching, WordMatcher
 from structlearn.alignment.gold.nearest import nearest_problem
@@ -105,8 +107,9 @@ plt.show()
 # The report's data, today
 # ------------------------
 #
-# The same on the real data, by ``structlearn compare scene``, ``triplets`` and ``alignment`` (100 sentence pairs of the Hansards, as the report had): passes and seconds
-# to a gap, – where 1,000 passes did not suffice (one process on two cores at rest, 2026-11-17).
+# The table shows the same on the real data, from ``structlearn compare scene``, ``triplets`` and ``alignment`` (100 sentence
+# pairs of the Hansards, as in the report): passes and seconds to a gap, with – if 1,000 passes were not enough (one process on an
+# idle machine with two cores, 2026-11-17).
 #
 # =========  ======  ===================  =============  ==================  ============
 # problem    to gap  block-coordinate FW  stochastic EG  dual extragradient  Frank-Wolfe
@@ -135,15 +138,15 @@ plt.show()
 # What the report could not do
 # ----------------------------
 #
-# It named two drawbacks of the extragradient: it cannot be made stochastic, and its projections are dear. Both can be mended. A primal-dual
-# method that visits one block at a time, in that block's own metric, steps by the same active-set step as block-coordinate Frank-Wolfe:
-# that is the *stochastic extragradient* above, today's default (:doc:`../extragradient`).
+# The report named two drawbacks of the extragradient: it cannot be made stochastic, and its projections are expensive. Both can be overcome. A primal-dual
+# method can visit one block at a time, in that block's own metric, with the same active-set step as block-coordinate Frank-Wolfe.
+# This is the *stochastic extragradient* above, today's default (:doc:`../extragradient`).
 #
-# What was found on real data, from 100 examples to all of them and from :math:`\lambda = 1` to :math:`1/n`, is told in :doc:`../scalability`:
-# block-coordinate methods need a number of passes that hardly grows with n, batch methods do not; the smaller :math:`\lambda`, the more the
-# extragradient family gains.
+# :doc:`../scalability` has the results on real data, from 100 examples to all of them and from :math:`\lambda = 1` to :math:`1/n`.
+# The number of passes of the stochastic extragradient hardly grows with n, and batch methods need many more passes. The smaller :math:`\lambda`, the larger is the advantage of
+# the stochastic extragradient.
 #
-# To repeat the report's own three experiments:
+# Repeat the report's own three experiments with these commands:
 #
 # .. code-block:: console
 #
@@ -156,7 +159,7 @@ plt.show()
 #
 # 1. Check that all five methods bound the same optimum: no dual value is above any primal value.
 # 2. Which methods ever let the dual value fall?
-# 3. Which geometry does the extragradient take for matchings, and what does it say to the other?
+# 3. Which geometry does the extragradient use for matchings, and what happens with the other one?
 #
 # Solutions
 # ---------
@@ -166,12 +169,13 @@ assert dual <= primal + 1e-9
 for model in models.values():
     assert model.certificate_.dual <= primal + 1e-9
 
-# 2. Frank-Wolfe's steps are line searches, so that its dual never falls; the extragradient makes no such promise.
+# 2. The steps of Frank-Wolfe are line searches, so its dual never falls; the extragradient methods do not promise this.
 for name in ("Frank-Wolfe", "block-coordinate Frank-Wolfe"):
     values = np.asarray(models[name].history_["dual"])
     assert (np.diff(values) >= -1e-12).all()
 
-# 3. The Euclidean one. Marginals of matchings are #P-hard to compute, and it says so instead of trying.
+# 3. The Euclidean geometry. Marginals of matchings are #P-hard to compute, so the other one is refused with an error that says
+#    so.
 matcher = WordMatcher(
     structure=UntiedMatching(), solver="extragradient", solver_options={"geometry": "entropic"}
 )

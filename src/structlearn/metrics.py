@@ -18,7 +18,9 @@ __all__ = [
     "hamming_loss",
     "label_scores",
     "link_scores",
+    "normalized_regret",
     "r2",
+    "regret",
     "sequence_accuracy",
     "subset_accuracy",
 ]
@@ -158,3 +160,47 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+# ---- decisions ------------------------------------------------------------------------------------------
+
+
+def regret(costs: Outputs, decided: Outputs, best: Outputs, *, sense: str = "min") -> Array:
+    """Return what each decision costs more than the best one: <c, decided> - <c, best>.
+
+    Parameters
+    ----------
+    costs : sequence of arrays
+        The true costs of each example's parts; with sense="max" their values, and the regret is what is lost.
+    decided, best : sequences of arrays
+        0/1 decisions, and the best ones by the true costs.
+    """
+    if sense not in ("min", "max"):
+        raise ValueError(f"sense must be 'min' or 'max'; got {sense!r}.")
+    sign = 1.0 if sense == "min" else -1.0
+    return sign * (decision_costs(costs, decided) - decision_costs(costs, best))
+
+
+def normalized_regret(
+    costs: Outputs,
+    decided: Outputs,
+    best: Outputs,
+    *,
+    sense: str = "min",
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the sum of regrets over that of the absolute best costs; arguments as in `regret`."""
+    lost, scale = regret(costs, decided, best, sense=sense), np.abs(decision_costs(costs, best))
+    weight = np.ones(lost.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    total = float(weight @ scale)
+    if not total > 0:
+        raise ValueError(
+            "The best decisions cost 0 in all, so that a regret has nothing to be compared with; use "
+            "metrics.regret, or add to the costs what every decision costs."
+        )
+    return float(weight @ lost) / total
+
+
+def decision_costs(costs: Outputs, decided: Outputs) -> Array:
+    """Return <c, z> of each example."""
+    return np.array([float(np.vdot(c, z)) for c, z in _pair_outputs(costs, decided)])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from structlearn.estimators.binary import BinaryClassifier as BinaryClassifier
     from structlearn.estimators.chain import ChainClassifier as ChainClassifier
     from structlearn.estimators.cut import CutSegmenter as CutSegmenter
+    from structlearn.estimators.decisions.predictor import DecisionPredictor as DecisionPredictor
     from structlearn.estimators.graph import GraphClassifier as GraphClassifier
     from structlearn.estimators.grid import GridClassifier as GridClassifier
     from structlearn.estimators.matching import MatchingClassifier as MatchingClassifier
@@ -40,6 +41,7 @@ ESTIMATORS: Registry[EstimatorEntry] = Registry(
         EstimatorEntry("BinaryClassifier", "structlearn.estimators.binary:BinaryClassifier"),
         EstimatorEntry("ChainClassifier", "structlearn.estimators.chain:ChainClassifier"),
         EstimatorEntry("CutSegmenter", "structlearn.estimators.cut:CutSegmenter"),
+        EstimatorEntry("DecisionPredictor", "structlearn.estimators.decisions.predictor:DecisionPredictor"),
         EstimatorEntry("GraphClassifier", "structlearn.estimators.graph:GraphClassifier"),
         EstimatorEntry("GridClassifier", "structlearn.estimators.grid:GridClassifier"),
         EstimatorEntry("LinearRegressor", "structlearn.estimators.regression.regressor:LinearRegressor"),

@@ -20,9 +20,9 @@ from typing import TypeVar
 import numpy as np
 
 from structlearn.core.content import NoContentError, content_hash
-from structlearn.core.contract import Array, gram, strong_convexity
+from structlearn.core.contract import Array, gram, project, strong_convexity
 from structlearn.core.errors import OracleError
-from structlearn.core.kernels import is_implemented
+from structlearn.core.kernels import implementation, is_implemented
 from structlearn.core.memory import Memory
 from structlearn.core.rounding import MATERIAL, Bound, Magnitude
 from structlearn.core.threads import Team
@@ -32,6 +32,7 @@ from structlearn.problem.problem import Predictions as Predictions
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import SparseVertices, Structure
+from structlearn.structures.sparsemap import active_set_project
 
 Result = TypeVar("Result")
 
@@ -191,7 +192,8 @@ class Objective:
     @property
     def has_exact_blocks(self) -> bool:
         plain = self.is_hinge or strong_convexity(self.oracle.record) > 0
-        return self.scoring.isotropic and self.structure.compiled and plain
+        direct = implementation(project, self.structure.record) is not active_set_project
+        return self.scoring.isotropic and self.structure.compiled and plain and direct
 
     @property
     def has_products(self) -> bool:

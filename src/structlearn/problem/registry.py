@@ -14,8 +14,8 @@ from structlearn.core.registry import Registry, resolve_name
 if TYPE_CHECKING:
     from structlearn.problem.regularizers import Regularizer
 
-#: Kinds of outputs: one of two classes, one of several, and everything else.
-BINARY, CLASSES, STRUCTURES = "binary", "classes", "structures"
+#: Kinds of outputs: one of two classes, one of several, decisions by predicted costs, and everything else.
+BINARY, CLASSES, DECISIONS, STRUCTURES = "binary", "classes", "decisions", "structures"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ LOSSES: Registry[LossEntry] = Registry(
             omega=f"{_ROOM}:SquaredNorm",
             family="smooth",
             what="sparse probabilities: SparseMAP on structures",
-            outputs=_EVERYWHERE,
+            outputs=(*_EVERYWHERE, DECISIONS),
         ),
         LossEntry(
             name="entmax15",
@@ -99,6 +99,36 @@ LOSSES: Registry[LossEntry] = Registry(
             family="smooth",
             what="between softmax and sparsemax (Tsallis entropy, alpha = 1.5)",
             outputs=(CLASSES,),
+        ),
+        LossEntry(
+            name="spo+",
+            omega=f"{_ROOM}:Zero",
+            family="hinge",
+            what="a convex bound of the regret of a decision: the hinge with true costs as costs of parts",
+            outputs=(DECISIONS,),
+            cost_augmented=True,
+        ),
+        LossEntry(
+            name="imitation",
+            omega=f"{_ROOM}:Zero",
+            family="hinge",
+            what="the hinge on the best decisions, whatever they cost",
+            outputs=(DECISIONS,),
+            cost_augmented=True,
+        ),
+        LossEntry(
+            name="perturbed",
+            omega=f"{_ROOM}:Zero",
+            family="hinge",
+            what="the Fenchel-Young loss of decisions with noisy scores, estimated by draws of the noise",
+            outputs=(DECISIONS,),
+        ),
+        LossEntry(
+            name="two-stage",
+            omega=f"{_ROOM}:Zero",
+            family="hinge",
+            what="least squares on the costs, whatever is decided by them: the baseline",
+            outputs=(DECISIONS,),
         ),
     ],
 )

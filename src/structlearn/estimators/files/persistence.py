@@ -175,9 +175,10 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
         _set_row_map(estimator, file)
         _set_features(estimator, file)
         if hasattr(estimator, "structure"):
-            _check_own(file, structure, scoring)
+            _check_own(file, estimator, structure, scoring)
             own = build(file.header["structure"]) if structure is None else structure
-            estimator.set_params(structure=own, scoring=scoring)
+            given = {"structure": own, "scoring": scoring}
+            estimator.set_params(**{name: one for name, one in given.items() if hasattr(estimator, name)})
         estimator.structure_ = _structure(estimator, file.header)
         forms.check_sizes(estimator, file.shapes)
         estimator.certificate_ = forms.read_certificate(file.header["certificate"])
@@ -231,12 +232,13 @@ def _set_features(estimator: StructuredEstimator, file: ModelFile) -> None:
     estimator.features_ = found
 
 
-def _check_own(file: ModelFile, structure: object, scoring: object) -> None:
+def _check_own(file: ModelFile, estimator: StructuredEstimator, structure: object, scoring: object) -> None:
     """What is the user's own is not in the file."""
     of = f"{file.path} was trained with a"
     if file.header.get("scoring") and scoring is None:
         raise ValueError(f"{of} scoring of the user's own: pass it, load(path, scoring=...).")
-    if structure is None and file.header["structure"] is None:
+    needed = not getattr(estimator, "takes_instances", False)
+    if structure is None and file.header["structure"] is None and needed:
         raise ValueError(f"{of} structure of the user's own: pass it, load(path, structure=...).")
 
 

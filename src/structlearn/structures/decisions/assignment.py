@@ -10,14 +10,14 @@ import numpy as np
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.structures.decisions.decision import Decisions, of_instances
+from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
 from structlearn.structures.matching.kernels import (
     MatchingRecord,
     MatchingWork,
     matching_maximize,
     matching_workspace,
 )
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import count
 
 
 class Table(NamedTuple):
@@ -43,7 +43,7 @@ class AssignmentRecord(NamedTuple):
     columns: Array
 
 
-@stored("assignments of rows to columns", {"n_rows": count, "n_columns": count})
+@stored_decisions("assignments of rows to columns", {"n_rows": count, "n_columns": count})
 class Assignment(Decisions):
     """One column for each row, no column twice (or the reverse, where columns are fewer): `Matching`, flat.
 

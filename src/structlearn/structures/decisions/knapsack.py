@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +12,8 @@ from structlearn.core.contract import Array, Shape, max_value, maximize, workspa
 from structlearn.core.forms import form
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
-from structlearn.structures.base import Structure
 from structlearn.structures.decisions.branching import BranchWork, branch_work, pack
-from structlearn.structures.decisions.decision import Decisions, of_instances
-from structlearn.structures.registry import stored
+from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
 
 #: Entries of the table of dynamic programming from which on branch and bound is taken.
 LARGEST_TABLE = 1 << 22
@@ -79,7 +76,7 @@ def _capacities(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
 
 
-@stored("items that fit into a knapsack", {"weights": _weights, "capacity": _capacities})
+@stored_decisions("items that fit into a knapsack", {"weights": _weights, "capacity": _capacities})
 class Knapsack(Decisions):
     """Items whose weights add up to at most the capacity: z_j = 1 where item j is packed.
 
@@ -117,10 +114,6 @@ class Knapsack(Decisions):
             raise ValueError(f"capacity must be at least 0; got {limits[limits < 0][0]}.")
         self.weights, self.capacity = table, limits
         self.instances = (Pack(table, limits),)
-
-    @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
-        return cls(**arguments)
 
     @cached_property
     def instance_record(self) -> KnapsackRecord:

@@ -13,10 +13,10 @@ from scipy.sparse.csgraph import connected_components
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
-from structlearn.structures.decisions.decision import Decisions, of_instances
+from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
 from structlearn.structures.decisions.ranking import rank
 from structlearn.structures.graphs import Graph, make_graph
-from structlearn.structures.registry import pairs, stored
+from structlearn.structures.registry import pairs
 
 
 class TreeGraph(NamedTuple):
@@ -49,7 +49,7 @@ class TreeWork(NamedTuple):
     above: Array
 
 
-@stored("spanning trees of a graph", {"edges": pairs})
+@stored_decisions("spanning trees of a graph", {"edges": pairs})
 class SpanningTree(Decisions):
     """Spanning trees of an undirected graph: z_e = 1 where the tree uses edge e. Kruskal's algorithm.
 

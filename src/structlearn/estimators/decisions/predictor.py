@@ -1,0 +1,538 @@
+"""Predict costs, then decide: trained for the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structlearn.core.contract import Array, Shape
+from structlearn.core.memory import Memory
+from structlearn.core.sentences import ParameterError
+from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators.choices import check_number, cost_options, one_of, threads
+from structlearn.estimators.decisions.costs import Costs, check_one_each, cost_arrays
+from structlearn.estimators.decisions.features import (
+    has_part_rows,
+    part_scoring,
+    row_scoring,
+    scaled_rows,
+)
+from structlearn.estimators.decisions.training import DecisionTraining, ValidationChoice, best_decisions
+from structlearn.estimators.decisions.two_stage import fit_two_stage
+from structlearn.estimators.files.attributes import StoredForm, count
+from structlearn.estimators.inputs.checking import check_weights, stack_examples, summed_duplicates
+from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.scikit import Rows, check_is_fitted, drawn_seed
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem, training_of
+from structlearn.estimators.weights.row_weights import RowWeights
+from structlearn.metrics import normalized_regret
+from structlearn.problem.oracle import Oracle
+from structlearn.problem.registry import DECISIONS
+from structlearn.scoring import Scoring
+from structlearn.solvers.solution import History, Row
+from structlearn.structures import OwnStructure, Structure, as_structure
+from structlearn.structures.base import SparseVertices
+from structlearn.structures.decisions.decision import Decisions
+from structlearn.structures.questions import refuse_wrong_oracle
+from structlearn.structures.unshared import Whole
+
+#: The structure of each example, where they differ.
+Instances = Sequence[object] | None
+
+
+class _Asked(NamedTuple):
+    """Examples that are laid out: their structure, scoring, and the axes of each one's parts."""
+
+    structure: Structure
+    scoring: Scoring
+    axes: list[tuple[int, ...]]
+    #: as they are mapped, not yet scaled
+    rows: Rows
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
+    """Predicts costs c_hat = X B from features, and decides by them: the z of least <c_hat, z>.
+
+    The SPO+ loss (Elmachtoub and Grigas 2022) bounds the regret of the decision, <c, z(c_hat)> - <c, z(c)>,
+    from above. It is the structural hinge with the true costs as costs of parts, so that training ends with a
+    certificate. Docs: docs/decisions.md.
+
+    Parameters
+    ----------
+    structure : object
+        What may be decided: one of `structlearn.structures` (`ShortestPath`, `Knapsack`, `TopK` ...), or an
+        oracle of your own, as for `StructuredPredictor`.
+    loss : {"spo+", "imitation", "sparsemax", "perturbed", "two-stage"}
+        "imitation" is the structural hinge with Hamming costs, which sees the best decisions alone, and
+        "sparsemax" its smooth relative; "perturbed" is the Fenchel-Young loss of noisy decisions, estimated
+        with `n_samples` draws; "two-stage" fits the costs by least squares, whatever they are used for.
+    alpha : float
+        The factor of the predicted costs in the loss, 2 in SPO+. Together with `regularization` it says how
+        far predicted costs may exceed the true ones.
+    sense : {"min", "max"}
+        Whether costs are to be small, or what is predicted are values that are to be large.
+    regularization : float or "auto"
+        lambda in P(B) = lambda/2 ||B||^2 + mean loss. "auto" is in proportion to P(0), to the mean squared
+        length of a row of features, and to one over that of the costs; `regularization_` is what it was.
+    tol : float
+        Training ends when the duality gap is at most this share of P(0).
+    n_samples, noise : int, float
+        Draws of Gaussian noise per example, and its standard deviation, for loss="perturbed".
+    early_stopping : bool
+        Leave `validation_fraction` of the examples out, and take the weights of the least regret on them
+        among those that training has evaluated: the optimum of SPO+ is not the least regret.
+    validation_fraction : float
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_parts, n_features), or (n_features,) where each part has features of its own
+        B, the weights of the predicted costs.
+    intercept_ : ndarray of shape (n_parts,), or float
+    regularization_ : float
+    n_features_in_, weights_, certificate_, history_, loss_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import DecisionPredictor
+    >>> from structlearn.structures import ShortestPath
+    >>> paths = ShortestPath([(0, 1), (1, 3), (0, 2), (2, 3)], source=0, target=3)
+    >>> X = np.array([[0.0], [1.0], [0.2], [0.8]])  # rain; the upper road is longer, but dry
+    >>> costs = np.hstack([np.full((4, 2), 2.0), 1 + 3 * X, 1 + 3 * X])
+    >>> model = DecisionPredictor(paths, random_state=0).fit(X, costs)
+    >>> model.predict([[0.1], [0.9]]).tolist()
+    [[0, 0, 1, 1], [1, 1, 0, 0]]
+    """
+
+    structure: object = field(default=None, kw_only=False)
+    loss: str = "spo+"
+    alpha: float = 2.0
+    sense: str = "min"
+    regularization: float | str = "auto"  # type: ignore[assignment]
+    n_samples: int = 10
+    noise: float = 1.0
+    early_stopping: bool = False
+    validation_fraction: float = 0.2
+
+    regularization_: float = field(init=False)
+    #: the axes of the parts of an example, where all have the same; () where they differ
+    part_shape_: tuple[int, ...] = field(init=False)
+    #: whether each part has features of its own
+    _of_parts: bool = field(init=False)
+    #: what early stopping compares, while training runs
+    validation_: ValidationChoice | None = field(init=False)
+
+    trained_by: ClassVar[type[EstimatorTraining[Any]]] = DecisionTraining
+    of_layout: ClassVar[tuple[str, ...]] = ("sense", "alpha")
+    of_cost: ClassVar[tuple[str, ...]] = ("cost",)
+    #: Whether a model may do without a structure of its own, since each example may bring one.
+    takes_instances: ClassVar[bool] = True
+    _outputs: ClassVar[str] = DECISIONS
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"n_features_in_": count, "part_shape_": [count], "_of_parts": bool, "regularization_": float}
+    )
+
+    # ---- training ------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        costs: Costs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        instances: Instances = None,
+        known_costs: Costs | None = None,
+    ) -> DecisionPredictor:
+        """Train on features and on what each part turned out to cost.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, d); or of shape (n, parts, d), or a list
+            One row per example, on which every part has weights of its own; or one row per part, whose
+            weights all parts share (a list of (parts_i, d) arrays where examples differ in size).
+        costs : array-like of shape (n, parts), or a list of arrays
+            What each part costs (with sense="max", what it is worth), all of it.
+        sample_weight : array-like of shape (n,), optional
+        instances : sequence of structures, optional
+            One per example, all of one class, where examples have graphs, weights or capacities of their own.
+        known_costs : as costs, optional
+            The part of the costs that is known beforehand; the rest is predicted.
+        """
+        with fresh_fit(self):
+            self.check_parameters()
+            self.validation_ = None
+            true = cost_arrays(costs)
+            asked = self._laid_out(X, true, instances)
+            check_one_each(true, asked.scoring.n_examples)
+            weight = check_weights(sample_weight, asked.scoring.n_examples)
+            known = self._known(known_costs, asked)
+            flat = _flat(true, asked, "costs")
+            gold = self._gold(asked, flat)
+            if self.loss == "two-stage":
+                self._fit_two_stage(asked, flat - known, weight)
+            else:
+                self._fit_hinge(asked, flat, known, gold, weight)
+            self.validation_ = None
+            if instances is not None:  # those of other examples are others
+                self.structure_ = cast(Structure, self.structure and as_structure(self.structure))
+        return self
+
+    def _fit_hinge(
+        self, asked: _Asked, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
+    ) -> None:
+        weight = self._set_aside(asked, costs, known, gold, weight)
+        problem = TrainingProblem(
+            asked.structure,
+            asked.scoring,
+            gold,
+            self._part_costs(asked, costs, gold) + self._factor * known,
+            weight,
+            memory=asked.scoring.memory if hasattr(asked.scoring, "memory") else Memory(self.memory),
+        )
+        if self.loss == "perturbed":
+            problem = self._perturbed(problem, asked)
+        training_of(self).run(problem)
+
+    @property
+    def _factor(self) -> float:
+        """What predicted costs are multiplied by in scores."""
+        return (-1.0 if self.sense == "min" else 1.0) * float(self.alpha)
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
+        one_of("sense", self.sense, ("min", "max"))
+        check_number("alpha", self.alpha, strict=True)
+        check_number("noise", self.noise, strict=True)
+        if not isinstance(self.n_samples, int | np.integer) or self.n_samples < 1:
+            raise ParameterError("{n_samples} must be at least 1; got {given}.", given=repr(self.n_samples))
+        if not 0 < self.validation_fraction < 1:
+            raise ParameterError(
+                "{validation_fraction} must be between 0 and 1; got {given}.",
+                given=repr(self.validation_fraction),
+            )
+        if self.class_weight is not None:
+            raise ValueError("DecisionPredictor has no classes to weigh; use sample_weight.")
+        super().check_parameters()
+
+    def _part_costs(self, asked: _Asked, costs: Array, gold: SparseVertices) -> Array:
+        """Costs of parts in the objective: the true ones, those of mistakes, or none."""
+        if self.loss == "spo+":
+            return -np.sign(self._factor) * costs
+        if self.loss == "imitation":
+            return asked.structure.cost_many(gold, asked.scoring.shapes, **cost_options(self.cost))
+        return np.zeros_like(costs)
+
+    def _perturbed(self, problem: TrainingProblem[Structure], asked: _Asked) -> TrainingProblem[Structure]:
+        """Repeat each example with draws of noise in the place of its costs."""
+        m, n = int(self.n_samples), problem.scoring.n_examples
+        which = np.repeat(np.arange(n), m)
+        sizes = np.diff(problem.scoring.start)
+        rng = np.random.default_rng(drawn_seed(self.random_state))
+        parts = _ranges(problem.scoring.start[which], sizes[which])
+        entries = _ranges(problem.gold.start[which], np.diff(problem.gold.start)[which])
+        gold = SparseVertices(
+            np.concatenate([[0], np.cumsum(np.diff(problem.gold.start)[which])]),
+            problem.gold.index[entries],
+            problem.gold.value[entries],
+        )
+        cost = problem.cost[parts] + self.noise * rng.standard_normal(parts.size)
+        rows = asked.rows[parts if self._of_parts else which]
+        shapes = [(int(a), int(b)) for a, b in problem.scoring.shapes[which]]
+        scoring = self._scoring(rows, shapes, sizes[which], Memory(self.memory))
+        weight = None if problem.sample_weight is None else problem.sample_weight[which]
+        return problem._replace(scoring=scoring, gold=gold, cost=cost, sample_weight=weight)
+
+    def _fit_two_stage(self, asked: _Asked, targets: Array, weight: Array | None) -> None:
+        n, sizes = asked.scoring.n_examples, np.diff(asked.scoring.start)
+        share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+        rows = scaled_rows(asked.rows, 1.0, constant=self.fit_intercept)
+        of_rows = np.repeat(share, sizes) if self._of_parts else share
+        table = targets.reshape(-1, 1) if self._of_parts else targets.reshape(n, -1)
+        squares = rows.multiply(rows).sum(axis=1) if not isinstance(rows, np.ndarray) else (rows**2).sum(1)
+        given = self.regularization
+        strength = float(given) if given != "auto" else 1e-4 * float(np.ravel(squares) @ of_rows)
+        found = fit_two_stage(rows, table, of_rows, strength, self.tol)
+        self.structure_, self.weights_, self.loss_ = asked.structure, found.weights.ravel(), self.loss
+        self.regularization_ = strength
+        self.certificate_, self.history_ = found.certificate, History([found.row])
+
+    def _gold(self, asked: _Asked, costs: Array) -> SparseVertices:
+        """The best decisions by the true costs; ValueError where there is nothing to decide."""
+        sign = np.sign(self._factor)
+        gold = best_decisions(self._oracle(asked), sign * costs)
+        if not gold.index.size:
+            other = "max" if self.sense == "min" else "min"
+            raise ValueError(
+                "The best decision of every example is to take no part, so that there is nothing to learn: "
+                f"check the signs of the costs, or give sense={other!r}."
+            )
+        if isinstance(asked.structure, OwnStructure):
+            refuse_wrong_oracle(asked.structure, asked.scoring.shapes, gold)
+        return gold
+
+    def _set_aside(
+        self, asked: _Asked, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
+    ) -> Array | None:
+        """Weights in which validation examples have none, where there is early stopping."""
+        if not self.early_stopping:
+            return weight
+        n = asked.scoring.n_examples
+        rng = np.random.default_rng([drawn_seed(self.random_state), 1])
+        left_out = rng.permutation(n)[: max(1, round(self.validation_fraction * n))]
+        kept = np.ones(n) if weight is None else weight.copy()
+        kept[left_out] = 0.0
+        if not kept.any():
+            raise ValueError("Early stopping leaves no example to train on; lower validation_fraction.")
+        self.validation_ = ValidationChoice(self._validation_regret(asked, costs, known, gold, left_out))
+        return kept
+
+    def _validation_regret(
+        self, asked: _Asked, costs: Array, known: Array, gold: SparseVertices, some: Array
+    ) -> Callable[[Array], float]:
+        start, sign = asked.scoring.start, -np.sign(self._factor)
+        best = sum(
+            float(gold.dense(i, start[i + 1] - start[i]) @ costs[start[i] : start[i + 1]]) for i in some
+        )
+        oracle, chunks = self._oracle(asked), [(int(i), int(i) + 1) for i in some]
+        ones, shift = np.ones(asked.scoring.n_examples), self._factor * known
+
+        def regret(w: Array) -> float:
+            total = 0.0
+            for answer in oracle.maximizers(w, shift, ones, chunks):
+                total += float(answer.vertices @ costs[start[answer.first] : start[answer.last]])
+            return sign * (total - best) / (abs(best) or 1.0)
+
+        return regret
+
+    def _shown(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
+        """What `solve` shows its weights to: early stopping, and whoever else watches."""
+        watch, choice = super()._shown(place), getattr(self, "validation_", None)
+        if choice is None:
+            return watch
+
+        def show(row: Row, w: Array) -> None:
+            choice.look(w)
+            if watch is not None:
+                watch(row, w)
+
+        return show
+
+    # ---- examples as they are laid out ---------------------------------------------------------------------
+
+    def _laid_out(self, X: Any, costs: Sequence[Array], instances: Instances) -> _Asked:
+        """Check training data, fit the map of rows, and lay all out."""
+        memory = Memory(self.memory)
+        self._of_parts = has_part_rows(X)
+        rows, axes = self._training_rows(X, costs)
+        self.n_features_in_ = rows.shape[1]
+        self.part_shape_ = axes[0] if len(set(axes)) == 1 else ()
+        if not self._of_parts and not self.part_shape_:
+            lengths = sorted({len(one) for one in costs})
+            raise ValueError(
+                "One row of features per example needs the same parts in all examples; got costs of "
+                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of 2-D arrays."
+            )
+        mapped = self.fit_rows(rows, memory)
+        structure, shapes = self._structures(axes, instances)
+        sizes = np.array([int(np.prod(one)) for one in axes])
+        return _Asked(structure, self._scoring(mapped, shapes, sizes, memory), axes, mapped)
+
+    def _training_rows(self, X: Any, costs: Sequence[Array]) -> tuple[Rows, list[tuple[int, ...]]]:
+        """Rows of features, and the axes of each example's parts."""
+        if self._of_parts:
+            return self._part_rows(X, 1 if costs[0].ndim == 1 else costs[0].ndim)
+        rows = summed_duplicates(self._checked_inputs(X, accept_sparse="csr", order="C"))
+        check_one_each(costs, rows.shape[0])
+        return rows, [one.shape for one in costs]
+
+    def _part_rows(self, X: Any, ndim: int) -> tuple[Rows, list[tuple[int, ...]]]:
+        rows, axes = stack_examples(X, ndim=ndim + 1, noun="Example", n_jobs=threads(self.n_jobs))
+        return rows, [tuple(one) for one in axes.tolist()]
+
+    def _scoring(self, rows: Rows, shapes: Sequence[Shape], sizes: Array, memory: Memory) -> Scoring:
+        factor = of_fit(self, "alpha") * (-1.0 if of_fit(self, "sense") == "min" else 1.0)
+        constant = self.fit_intercept
+        if hasattr(self, "weights_"):
+            constant = self._has_constant
+        scaled = scaled_rows(rows, factor, constant=constant)
+        if self._of_parts:
+            return part_scoring(scaled, shapes, sizes)
+        return row_scoring(scaled, shapes, int(sizes[0]), memory)
+
+    def _structures(
+        self, axes: Sequence[tuple[int, ...]], instances: Instances
+    ) -> tuple[Structure, list[Shape]]:
+        """The structure of all examples, and the shape of each."""
+        if instances is not None:
+            return _together(instances, axes)
+        if self.structure is None:
+            raise ValueError("DecisionPredictor needs a structure: DecisionPredictor(structure).")
+        structure = as_structure(self.structure)
+        structure = Whole(structure) if structure.n_shared else structure
+        shapes: dict[tuple[int, ...], Shape] = {}
+        for i, one in enumerate(axes):
+            if one not in shapes:
+                try:
+                    shapes[one] = structure.shape(np.broadcast_to(0.0, one))
+                except ValueError as error:
+                    raise ValueError(f"Example {i}: {error}") from None
+        return structure, [shapes[one] for one in axes]
+
+    def _oracle(self, asked: _Asked) -> Oracle:
+        structure = asked.structure
+        return Oracle(structure.record, asked.scoring, structure=structure, n_jobs=threads(self.n_jobs))
+
+    def _known(self, known_costs: Costs | None, asked: _Asked) -> Array:
+        if known_costs is None:
+            return np.zeros(asked.scoring.start[-1])
+        known = cost_arrays(known_costs, "known_costs")
+        check_one_each(known, asked.scoring.n_examples, "known_costs")
+        return _flat(known, asked, "known_costs")
+
+    # ---- what a fitted model has ---------------------------------------------------------------------------
+
+    @property
+    def _n_scores(self) -> int:
+        return 1 if self._of_parts else int(np.prod(self.part_shape_))
+
+    @property
+    def _weights(self) -> RowWeights:
+        return RowWeights(self.weights_, self.row_map.n_scored, self._n_scores)
+
+    @property
+    def _has_constant(self) -> bool:
+        return self._weights.has_constant
+
+    @property
+    def coef_(self) -> Array:
+        """B: weights of the predicted costs."""
+        coef = self._weights.coef
+        return coef[0] if self._of_parts else coef
+
+    @property
+    def intercept_(self) -> Any:
+        """Weights of the constant feature; zero where there is none."""
+        constant = self._weights.intercept
+        return float(constant[0]) if self._of_parts else constant
+
+    def _weight_counts(self) -> set[int]:
+        return RowWeights(np.empty(0), self.row_map.n_scored, self._n_scores).sizes
+
+    # ---- answers -------------------------------------------------------------------------------------------
+
+    def _asked_about(self, X: Any, instances: Instances) -> _Asked:
+        """Lay examples out that a fitted model is asked about."""
+        check_is_fitted(self, "weights_")
+        if has_part_rows(X) != self._of_parts:
+            wanted = "one row of features per part" if self._of_parts else "one row of features per example"
+            raise ValueError(f"This model was trained on {wanted}; X has other axes.")
+        if self._of_parts:
+            rows, axes = self._part_rows(X, max(len(self.part_shape_), 1))
+        else:
+            rows = self._checked_rows(X)
+            axes = [self.part_shape_] * rows.shape[0]
+        mapped = self.row_map.apply(rows)
+        structure, shapes = self._structures(axes, instances)
+        sizes = np.array([int(np.prod(one)) for one in axes])
+        return _Asked(structure, self._scoring(mapped, shapes, sizes, Memory(self.memory)), axes, mapped)
+
+    def predict(self, X: Any, *, instances: Instances = None, known_costs: Costs | None = None) -> Any:
+        """Decide: an (n, parts) array of 0 and 1, or a list where examples differ in their parts."""
+        asked = self._asked_about(X, instances)
+        factor = of_fit(self, "alpha") * (-1.0 if of_fit(self, "sense") == "min" else 1.0)
+        shift = factor * self._known(known_costs, asked)
+        if self.loss_ == "sparsemax":
+            shift -= asked.structure.threshold
+        found = [parts.copy() for _, parts in self._oracle(asked).predict(self.weights_, shift)]
+        decode = asked.structure.decode
+        shaped = (one.reshape(axes) for one, axes in zip(found, asked.axes))
+        return _stacked([decode(one) for one in shaped], asked.axes)
+
+    def predict_costs(self, X: Any, *, known_costs: Costs | None = None, instances: Instances = None) -> Any:
+        """Predict what each part costs, what is known of it included: an (n, parts) array, or a list."""
+        asked = self._asked_about(X, instances)
+        factor = of_fit(self, "alpha") * (-1.0 if of_fit(self, "sense") == "min" else 1.0)
+        flat = asked.scoring.scores(self.weights_, 0, asked.scoring.n_examples) / factor
+        flat += self._known(known_costs, asked)
+        found = np.split(flat, asked.scoring.start[1:-1])
+        return _stacked([one.reshape(axes) for one, axes in zip(found, asked.axes)], asked.axes)
+
+    def best_decisions(self, costs: Costs, *, instances: Instances = None) -> Any:
+        """Decide by given costs, such as the true ones: what `predict` is compared with."""
+        true = cost_arrays(costs)
+        axes = [one.shape for one in true]
+        structure, shapes = self._structures(axes, instances)
+        sizes = np.array([one.size for one in true])
+        nothing = part_scoring(np.zeros((int(sizes.sum()), 1)), shapes, sizes)
+        asked = _Asked(structure, nothing, axes, np.empty((0, 1)))
+        sign = -1.0 if self.sense == "min" else 1.0
+        found = best_decisions(self._oracle(asked), sign * _flat(true, asked, "costs"))
+        dense = (found.dense(i, size).reshape(axes[i]) for i, size in enumerate(sizes))
+        return _stacked([structure.decode(one) for one in dense], axes)
+
+    def score(
+        self,
+        X: Any,
+        costs: Costs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        instances: Instances = None,
+        known_costs: Costs | None = None,
+    ) -> float:
+        """Return minus the normalised regret: the sum of regrets over that of the absolute best costs."""
+        decided = self.predict(X, instances=instances, known_costs=known_costs)
+        true = cost_arrays(costs)
+        check_one_each(true, len(decided))
+        best = self.best_decisions(true, instances=instances)
+        sense = of_fit(self, "sense")
+        return -normalized_regret(true, decided, best, sense=sense, sample_weight=sample_weight)
+
+
+def _together(instances: Sequence[object], axes: Sequence[tuple[int, ...]]) -> tuple[Structure, list[Shape]]:
+    """One structure of all instances, each once, and the shape of each example."""
+    if len(instances) != len(axes):
+        raise ValueError(
+            f"instances must have one structure per example ({len(axes)}); got {len(instances)}."
+        )
+    kinds = {type(one) for one in instances}
+    if len(kinds) != 1 or not all(isinstance(one, Decisions) for one in instances):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(f"instances must be structures that decide, all of one class; got {names}.")
+    distinct = list({id(one): one for one in instances}.values())
+    places = {id(one): k for k, one in enumerate(distinct)}
+    structure = type(distinct[0]).together(distinct)  # type: ignore[attr-defined]
+    shapes = [(int(np.prod(axis)), places[id(one)]) for one, axis in zip(instances, axes)]
+    for i, shape in enumerate(shapes):
+        if not structure.fits(shape):
+            raise ValueError(
+                f"Example {i} has {shape[0]} parts, but its instance has {instances[i].n_parts}."  # type: ignore[attr-defined]
+            )
+    return structure, shapes
+
+
+def _flat(arrays: Sequence[Array], asked: _Asked, name: str) -> Array:
+    """Numbers of all parts, end to end; ValueError names an example with another number of parts."""
+    for i, (one, axes) in enumerate(zip(arrays, asked.axes)):
+        if one.shape != tuple(axes):
+            wanted = axes[0] if len(axes) == 1 else tuple(axes)
+            got = one.shape[0] if one.ndim == 1 else one.shape
+            raise ValueError(f"Example {i} has {wanted} parts but its {name} are {got}.")
+    return np.concatenate([one.ravel() for one in arrays])
+
+
+def _stacked(arrays: list[Any], axes: Sequence[tuple[int, ...]]) -> Any:
+    """One array where all examples have the same parts, else a list."""
+    same = len(set(axes)) == 1 and all(isinstance(one, np.ndarray) for one in arrays)
+    return np.stack(arrays) if same and len({one.shape for one in arrays}) == 1 else arrays
+
+
+def _ranges(starts: Array, sizes: Array) -> Array:
+    """Indices of ranges, end to end."""
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
