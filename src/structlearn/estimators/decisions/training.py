@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from structlearn.estimators.decisions.predictor import DecisionPredictor
     from structlearn.solvers.stopping import Stopping
 
-#: Lambda in units of P(0) ||x||^2 / ||c||^2: chosen on generated paths and knapsacks of 100 and 1,000 examples
-#: (docs/decisions.md), where ten times more or less costs little.
+#: Lambda in units of P(0) ||x||^2 / ||c||^2: chosen on generated paths and knapsacks of 100 and 1,000
+#: examples (docs/decisions.md), where ten times more or less costs little.
 UNIT, UNIT_OF_DECISIONS = 0.01, 0.001
 
 
