@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from structlearn.estimators.decisions.predictor import DecisionPredictor
     from structlearn.solvers.stopping import Stopping
 
-#: Lambda in units of P(0) ||x||^2 / ||c||^2: chosen on generated paths and knapsacks of 100 and 1,000
-#: examples (docs/decisions.md), where ten times more or less costs little.
+#: Lambda in units of P(0) ||x||^2 / ||c||^2, chosen on generated paths and knapsacks (docs/decisions.md).
 UNIT, UNIT_OF_DECISIONS = 0.01, 0.001
 
 
@@ -139,7 +138,8 @@ def chosen_certificate(
         at=at, n=len(choice.regrets), regret=f"{choice.least:.4g}",
     )  # fmt: skip
     status = join_sentences(said, certificate.status)
-    return replace(certificate, primal=primal, gap=gap, status=status)
+    converged = gap <= certificate.tolerance
+    return replace(certificate, primal=primal, gap=gap, status=status, converged=converged)
 
 
 def of_draws(certificate: Certificate, n_samples: int) -> Certificate:
