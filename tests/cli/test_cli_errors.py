@@ -82,7 +82,7 @@ def test_demo_calls_the_application(run, monkeypatch, tmp_path):
     from structlearn.apps import demo
 
     called = []
-    monkeypatch.setattr(demo, "run", called.append)
+    monkeypatch.setattr(demo, "run_demo", called.append)
     run("demo", "--out", tmp_path)
     run("demo")
     assert called == [tmp_path, Path("structlearn-demo")]

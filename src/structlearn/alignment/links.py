@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.alignment.text.pairs import file_lines
 from structlearn.core.contract import Array
-from structlearn.core.wording import plain, quoted
+from structlearn.core.wording import plain, quote
 from structlearn.data import DataError, write_lines, written_text
 
 Link = tuple[int, int]
@@ -103,7 +103,7 @@ def parse_pharaoh(line: str) -> Links:
     for entry in line.split():
         match = _PHARAOH.fullmatch(entry)
         if match is None:
-            raise ValueError(f"{quoted(entry)} is not a link such as 0-1 (or 0?1 for a possible one).")
+            raise ValueError(f"{quote(entry)} is not a link such as 0-1 (or 0?1 for a possible one).")
         (sure if match[2] == "-" else possible).append((int(match[1]), int(match[3])))
     return Links.of(sure, possible) if sure or possible else _NO_LINKS
 
@@ -127,7 +127,7 @@ def _score(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise ValueError(f"{quoted(text)} is not a confidence between 0 and 1.")
+        raise ValueError(f"{quote(text)} is not a confidence between 0 and 1.")
     return value
 
 
@@ -281,7 +281,7 @@ def _last(path: Path, sentences: set[int]) -> int:
 def _parse_naacl(path: Path, number: int, line: str) -> tuple[int, Link, bool]:
     match = _NAACL.fullmatch(line)
     if match is None:
-        raise DataError.at(path, number, f"{quoted(line.strip())} is not 'sentence source target S' (or P).")
+        raise DataError.at(path, number, f"{quote(line.strip())} is not 'sentence source target S' (or P).")
     sentence, source, target = (int(match[k]) for k in (1, 2, 3))
     if min(sentence, source, target) == 0:
         raise DataError.at(path, number, "sentences and positions count from 1, but there is a 0.")

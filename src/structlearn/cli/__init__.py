@@ -45,7 +45,7 @@ from structlearn.cli.support.errors import (
 )
 from structlearn.cli.support.stdin import check_one_stdin
 from structlearn.cli.support.texts import Command
-from structlearn.core.kernel_cache.compilation import announced
+from structlearn.core.kernel_cache.compilation import announce_compilation
 from structlearn.core.prediction_only import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 
@@ -113,7 +113,7 @@ def root(
     ] = False,
 ) -> None:
     """Structured prediction with a certificate, for sequences, trees, links, graphs, sets and tables."""
-    context.with_resource(announced())
+    context.with_resource(announce_compilation())
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

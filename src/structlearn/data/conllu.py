@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from structlearn.core.wording import plain, quoted
+from structlearn.core.wording import plain, quote
 from structlearn.storage.errors import DataError
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -71,6 +71,6 @@ def _is_word(path: str, number: int, cell: str, n_before: int) -> bool:
     raise DataError.at(
         path,
         number,
-        f"{quoted(cell)} cannot be here: expected a word ({n_before + 1}), a multiword token that begins "
+        f"{quote(cell)} cannot be here: expected a word ({n_before + 1}), a multiword token that begins "
         f"with it ({n_before + 1}-{n_before + 2}) or an empty node ({n_before}.1).",
     )

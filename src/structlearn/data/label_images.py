@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.archives import read_npy, reading, unusable_at
 from structlearn.data.scalars import LARGEST_FEATURE
 from structlearn.storage.atomic import atomic_write
@@ -75,7 +75,7 @@ def _files(folder: Path, endings: Iterable[str]) -> dict[str, Path]:
         if path.suffix.lower() in endings and not path.name.startswith("."):
             if path.stem in found:
                 raise DataError(
-                    f"{folder} has two images named {quoted(path.stem)}; one label image is for one."
+                    f"{folder} has two images named {quote(path.stem)}; one label image is for one."
                 )
             found[path.stem] = path
     return found

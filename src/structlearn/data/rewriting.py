@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.text import content
 from structlearn.data.token_lines import is_document
 from structlearn.data.tokens import CELLS, FileLayout, Tokens
@@ -49,7 +49,7 @@ def filled(
         next_token = next(numbers, 0)
         value = next(cells)
         if tokens.layout.separator == " " and " " in value:
-            has = f"the label {quoted(value)} has a space, as there is between the cells of this file"
+            has = f"the label {quote(value)} has a space, as there is between the cells of this file"
             raise DataError.at(tokens.path, number, f"{has}; use tabs.")
         body = _put(body, tokens.layout.separator, at, value, insert=missing)
         if shares is not None:

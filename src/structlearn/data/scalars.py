@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.storage.errors import DataError, StrPath
 
 #: The largest feature that files may hold: sums of squares of such are finite.
@@ -46,8 +46,8 @@ def number_problem(text: str) -> str | None:
         return "is empty"
     number = number_or_none(text)
     if number is None:
-        return f"holds {quoted(text)}, which is not a number"
-    return None if math.isfinite(number) else f"holds {quoted(text)}, which is not finite"
+        return f"holds {quote(text)}, which is not a number"
+    return None if math.isfinite(number) else f"holds {quote(text)}, which is not finite"
 
 
 def parse_labels(texts: Sequence[str], path: StrPath, lines: Sequence[int]) -> np.ndarray:
@@ -61,7 +61,7 @@ def parse_labels(texts: Sequence[str], path: StrPath, lines: Sequence[int]) -> n
         return np.array(texts, dtype=np.str_)
     numbers = np.array([parse_number(text) for text in texts], dtype=np.float64)
     for wrong in np.flatnonzero(~np.isfinite(numbers)).tolist():
-        raise DataError.at(path, lines[wrong], f"the label {quoted(texts[wrong])} is not finite.")
+        raise DataError.at(path, lines[wrong], f"the label {quote(texts[wrong])} is not finite.")
     return numbers
 
 

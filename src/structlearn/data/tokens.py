@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.doubts import doubt_one_sequence
-from structlearn.core.wording import count_of, listed
+from structlearn.core.errors import doubt_one_sequence
+from structlearn.core.wording import count_of, list_names
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.text import Lines, content, is_blank, kept_line, open_text
 from structlearn.data.token_lines import SIGNS, is_comment, is_document
@@ -61,7 +61,7 @@ class FileLayout(NamedTuple):
     def place(self, name: str) -> int:
         """Return the place of the column with this name; ValueError if there is none."""
         if name not in self.names:
-            raise ValueError(f"there is no column {name!r}; there are {listed(self.names)}.")
+            raise ValueError(f"there is no column {name!r}; there are {list_names(self.names)}.")
         return self.names.index(name)
 
     def cells(self, path: str, number: int, line: str, n_before: int) -> list[str] | None:
@@ -156,7 +156,7 @@ class Tokens:
         """Return the column of a name, an alias or a number; DataError if there is none."""
         name = self.aliases.get(name, name)
         if name not in self.columns:
-            raise self.error(f"there is no column {name!r}; there are {listed(self.columns)}.")
+            raise self.error(f"there is no column {name!r}; there are {list_names(self.columns)}.")
         return self.columns[name]
 
     def filled_cells(self, name: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.text import open_text
 from structlearn.storage.errors import DataError
 
@@ -102,7 +102,7 @@ def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
     fields = line.split()
     if len(fields) != 2 or not all(map(_COUNT.fullmatch, fields)) or int(fields[1]) < 1:
         raise DataError.at(
-            path, 1, f"the first line is 'count dimension', two integers; got {quoted(line, 40)}."
+            path, 1, f"the first line is 'count dimension', two integers; got {quote(line, 40)}."
         )
     return int(fields[0]), int(fields[1])
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import structlearn
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 
 if TYPE_CHECKING:
     from distributed import Client, WorkerPlugin
@@ -49,7 +49,7 @@ def _number(digits: str) -> int:
     most = max(MOST_LOCAL, 2 * (os.cpu_count() or 1))
     if len(digits) > len(str(most)) or int(digits) > most:
         raise ValueError(
-            f"local:K starts K processes on this machine, at most {most}; got K = {quoted(digits, 20)}."
+            f"local:K starts K processes on this machine, at most {most}; got K = {quote(digits, 20)}."
         )
     return int(digits)
 

@@ -237,7 +237,7 @@ class JoinedExtragradient(JoinedBlocks):
     ) -> JoinedState:
         state = super().start(objective, rng, warm)._replace(lead=Lead.of(objective.n_weights))
         pace = first_pace(self.smooth) / objective.regularization
-        return state._replace(pace=_led_weights(objective, state).paced(pace, left=0.0))
+        return state._replace(pace=_led_weights(objective, state).set_pace(pace, left=0.0))
 
     def _take_up(self, objective: SpreadObjective, state: JoinedState, v: Array) -> None:
         if state.lead is None:  # before the start
@@ -261,10 +261,10 @@ class JoinedExtragradient(JoinedBlocks):
         if far is None:
             self._agree(objective, state)
             return state
-        return state._replace(pace=weights.balanced(far, balance(self.smooth), passes))
+        return state._replace(pace=weights.balance_pace(far, balance(self.smooth), passes))
 
     def _certified_weights(self, objective: SpreadObjective, state: JoinedState) -> Array:
-        return _led_weights(objective, state).certified
+        return _led_weights(objective, state).certified_weights
 
     def _w_of_z(self, objective: SpreadObjective, state: JoinedState) -> Array:
         return _led_weights(objective, state).w_of_z

@@ -29,10 +29,10 @@ from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
 from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
-from structlearn.solvers.bcfw.stochastic import travelled
+from structlearn.solvers.bcfw.stochastic import squared_travel
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.states import refusing
+from structlearn.solvers.states import refuse_misfits
 
 F = TypeVar("F", bound=Callable[..., object])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.
@@ -223,13 +223,13 @@ class Worker:
         if kept is None:
             self.state = solver.start(self.objective, self.rng, None)
         else:
-            with refusing():
+            with refuse_misfits():
                 self.rng.bit_generator.state = kept["random"]
                 self.at = kept["at"]
                 self.state = solver.restored(self.objective, kept["state"])
         nothing = self.objective.active[:0]  # compiles what a round will need
         self._propose(nothing, self.state.w, Pace.of_frank_wolfe(1.0)).commit(0.5)
-        travelled(self.objective, self.state.blocks.point)
+        squared_travel(self.objective, self.state.blocks.point)
 
     # ---- rounds --------------------------------------------------------------------------------------
 
@@ -326,7 +326,7 @@ class Worker:
     def travelled(self, t: int, fraction: float) -> float:
         """Return this partition's part of z's squared travel, with `fraction` of round t committed."""
         self._stand_at(t, fraction)
-        return self.fraction**2 * travelled(self.objective, self.state.blocks.point)
+        return self.fraction**2 * squared_travel(self.objective, self.state.blocks.point)
 
     @return_errors
     def loss(self, w: Array) -> float:

@@ -81,7 +81,7 @@ def make_solver(
         one_of(f"option of solver {solver!r}", name, entry.options)
     constrained = ball_of(options) is not None
     _refuse_what_it_cannot(entry, loss, penalty, 1.0 if constrained else regularization)
-    return entry.made(options)
+    return entry.make_solver(options)
 
 
 def _automatic(family: str, penalty: str, auto: Auto, options: Mapping[str, object]) -> str:

@@ -372,4 +372,4 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         """Tables of weights of the edge features, of shape (n_edge_features, n_states, n_states)."""
         table = pair_table(of_fit(self, "pairs"), self._n_node_scores)
         weights = self._edge_weights.reshape(-1, table.n_parts)
-        return table.sign * weights[:, table.index]
+        return table.sign * weights[:, table.part]

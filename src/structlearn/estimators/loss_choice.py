@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from structlearn.core.registry import located
+from structlearn.core.registry import resolve_name
 from structlearn.core.sentences import Statement
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SOLVERS, whole_name
@@ -91,7 +91,7 @@ def _trains(solver: Solver, family: str) -> bool:
     """Whether a solver object trains the loss, by its class's needs and the entry of its class."""
     if ("hinge" in solver.needs and family != HINGE) or ("gradient" in solver.needs and family == HINGE):
         return False
-    entries = [one for one in SOLVERS.values() if one.make and located(one.make) is type(solver)]
+    entries = [one for one in SOLVERS.values() if one.make and resolve_name(one.make) is type(solver)]
     known = any(family in entry.trains for entry in entries)
     if family == PERCEPTRON:
         return known

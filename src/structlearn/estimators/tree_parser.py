@@ -37,7 +37,7 @@ from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import ArcScoring
-from structlearn.scoring.arcs.templates import columns_of, compile_templates
+from structlearn.scoring.arcs.templates import columns_of_templates, compile_templates
 from structlearn.structures import NonProjectiveTree, ProjectiveTree
 from structlearn.structures.tree.trees import crossing_arcs
 
@@ -214,7 +214,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         for name, value in (("bits", self.bits), ("label_bits", self.label_bits)):
             if not isinstance(value, int | np.integer) or not 4 <= value <= 30:
                 raise ValueError(f"{name} must be an integer from 4 to 30; got {value!r}.")
-        wanted = columns_of(self.templates_)
+        wanted = columns_of_templates(self.templates_)
         codes, lengths = token_codes(X, of_fit(self, "columns"), wanted)
         if self.known_ is None:
             self.known_ = frequent(codes, self.min_count)

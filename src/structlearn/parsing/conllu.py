@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import CONLLU, DataError
 from structlearn.data.conllu import word_cells
 from structlearn.data.text import content, is_blank, kept_line, open_text
@@ -72,7 +72,7 @@ class Sentence:
     def _head(self, k: int) -> int:
         cell = self.rows[k][_HEAD]
         if not _NUMBER.fullmatch(cell):
-            raise self._error(k, f"the head (column 7) must be a word's number or 0; got {quoted(cell)}.")
+            raise self._error(k, f"the head (column 7) must be a word's number or 0; got {quote(cell)}.")
         head = int(cell)
         if head > len(self.rows):
             raise self._error(k, f"head {head} is outside of the sentence, which has {len(self.rows)} words.")

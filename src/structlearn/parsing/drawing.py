@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from structlearn.core.text_width import shortened, text_columns
+from structlearn.core.wording import display_width, shorten
 from structlearn.parsing.metrics import LabelledTree
 from structlearn.reports.word_rows import LONGEST_WORD, word_centres
 
@@ -100,7 +100,7 @@ def draw_tree(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) ->
         f"Tree: {', '.join(_arc_in_words(arc, words) for arc in arcs if arc.kind != 'missed')}",
         [_draw_arc(arc, words, levels, feet, foot) for arc in arcs],
         [
-            _Word(shortened(word, LONGEST_WORD), shortened(tag, LONGEST_WORD), round(x, 1))
+            _Word(shorten(word, LONGEST_WORD), shorten(tag, LONGEST_WORD), round(x, 1))
             for word, tag, x in zip(words, tags, centres)
         ],
     )
@@ -113,10 +113,10 @@ def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> 
         for word in {arc.head, arc.word} - {0}:
             n_arcs[word - 1] += 1
             if abs(arc.head - arc.word) == 1 or not arc.head:
-                shown = shortened(arc.label, LONGEST_WORD)
-                labels[word - 1] = max(labels[word - 1], _SMALL * text_columns(shown))
+                shown = shorten(arc.label, LONGEST_WORD)
+                labels[word - 1] = max(labels[word - 1], _SMALL * display_width(shown))
     least = [
-        max(_SMALL * text_columns(shortened(tag, LONGEST_WORD)), _APART * n + label)
+        max(_SMALL * display_width(shorten(tag, LONGEST_WORD)), _APART * n + label)
         for tag, n, label in zip(tags, n_arcs, labels)
     ]
     centres, width = word_centres(words, _GAP, least)
@@ -173,7 +173,7 @@ def _draw_arc(
     tip = f"M{end - 3.5:.1f} {top - 6} L{end + 3.5:.1f} {top - 6} L{end:.1f} {top + 2} Z"
     share = "" if arc.confidence is None else f", confidence {arc.confidence:.2f}"
     title = f"{_arc_in_words(arc, words)}: {KINDS[arc.kind]}{share}"
-    label = shortened(arc.label, LONGEST_WORD)
+    label = shorten(arc.label, LONGEST_WORD)
     return _DrawnArc(arc.kind, title, path, tip, label, round(x, 1), round(high + 3.5, 1))
 
 

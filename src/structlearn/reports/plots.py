@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from structlearn.core.contract import Array
-from structlearn.core.text_width import shortened
+from structlearn.core.wording import shorten
 from structlearn.solvers import History
 from structlearn.storage.atomic import atomic_write
 
@@ -147,7 +147,7 @@ def explain_lines(
             "ncols": min(len(runs), 2 if stacked else 4),
             "frameon": False,
         }
-        legend = figure.legend(runs.values(), (shortened(str(name), _LONGEST_NAME) for name in runs), **place)
+        legend = figure.legend(runs.values(), (shorten(str(name), _LONGEST_NAME) for name in runs), **place)
         _plain(legend.get_texts())
     return figure
 

@@ -74,7 +74,7 @@ class PythonOracle:
 
 
 def _without_value(given: Any) -> tuple[ArrayLike, float | None]:
-    """The vertex that a `maximize` has returned, and the value, if it has returned (vertex, value)."""
+    """Return the vertex that a `maximize` has returned, and the value if it returned (vertex, value)."""
     if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) and not np.ndim(given[1]):
         return given[0], float(given[1])
     return given, None
@@ -105,31 +105,31 @@ class OwnStructure(Structure):
 
     @property
     def name(self) -> str:
-        """That of the user's class or function."""
+        """The name of the user's class or function."""
         return str(getattr(self.inner, "__name__", type(self.inner).__name__))
 
     @property
     def record(self) -> CompiledOracle | Called:
-        return self._compiled[0] if self.python is None else Called(self.python.address)
+        return self._compiled_oracle[0] if self.python is None else Called(self.python.address)
 
     @property
     def content(self) -> tuple[object, ...]:
         return (self.inner, self.part_ndim)
 
     @cached_property
-    def _compiled(self) -> tuple[CompiledOracle, object]:
+    def _compiled_oracle(self) -> tuple[CompiledOracle, object]:
         """The record of a compiled function, and what must live as long."""
         found = _machine_code(self._oracle)
         address = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
         return CompiledOracle(address, np.zeros(1, dtype=np.int64)), found
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled_oracle"}
 
     def raise_failure(self) -> None:
         super().raise_failure()
-        if self.python is None and self._compiled[0].failed[0]:
-            self._compiled[0].failed[0] = 0
+        if self.python is None and self._compiled_oracle[0].failed[0]:
+            self._compiled_oracle[0].failed[0] = 0
             raise RuntimeError(
                 "The compiled oracle raised an exception or returned NaN; call it by itself to see where."
             )
@@ -160,7 +160,7 @@ class OwnStructure(Structure):
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """The structure's own `cost(mu)` if it has one, else Hamming over parts."""
+        """Return the structure's own `cost(mu)` if it has one, else Hamming over parts."""
         cost = getattr(self.inner, "cost", None)
         if cost is not None:
             return np.asarray(cost(mu), dtype=np.float64)
@@ -172,7 +172,7 @@ class OwnStructure(Structure):
 
 
 def _one_per_part(weights: Weights, shape: tuple[int, ...]) -> Array:
-    """Weights in the shape of the parts; ValueError for others."""
+    """Return weights in the shape of the parts; ValueError for others."""
     found = np.asarray(weights, dtype=np.float64)
     try:
         return np.broadcast_to(found, shape)
@@ -188,7 +188,7 @@ def _is_compiled(candidate: object) -> bool:
 
 
 def as_structure(candidate: object) -> Structure:
-    """`candidate` itself if it is one of ours, else wrapped; TypeError if it cannot maximise."""
+    """Return `candidate` itself if it is one of ours, else wrapped; TypeError if it cannot maximise."""
     if isinstance(candidate, Structure):
         return candidate
     if isinstance(candidate, type):
@@ -203,7 +203,7 @@ def as_structure(candidate: object) -> Structure:
 
 
 def python_path(structure: Structure) -> Structure | None:
-    """The plain `maximize` of an object that has a compiled `oracle` as well, as a structure; else None."""
+    """Return the plain `maximize` of an object with a compiled `oracle`, as a structure; else None."""
     if not isinstance(structure, OwnStructure) or structure.python is not None:
         return None
     plain = getattr(structure.inner, "maximize", None)
@@ -213,7 +213,7 @@ def python_path(structure: Structure) -> Structure | None:
 
 
 def _machine_code(oracle: Any) -> CompileResult:
-    """Of `oracle(theta, vertex)` itself; of a function around it, if it returns another kind of number."""
+    """Compile `oracle(theta, vertex)` itself or, if it returns another kind of number, a wrapper of it."""
     vectors = (float64[::1], float64[::1])
     if oracle._can_compile:  # not so with signatures given by the user
         oracle.compile(vectors)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from structlearn.core.wording import listed
+from structlearn.core.wording import list_names
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.tagging.streams import Passage, passages
 from structlearn.tagging.tokenizers import TOKENIZERS, Span
@@ -36,13 +36,13 @@ def tag_text(tagger: Tagger, text: str, tokenizer: str) -> list[list[TaggedToken
     if not isinstance(text, str):
         raise ValueError(f"tag takes text, a str, not a {type(text).__name__}; predict takes sentences.")
     check_words_only(tagger)
-    return _tag_passage(tagger, Passage(text, TOKENIZERS.named(tokenizer).split(text), 0))
+    return _tag_passage(tagger, Passage(text, TOKENIZERS.entry(tokenizer).split(text), 0))
 
 
 def tag_pieces(tagger: Tagger, pieces: Iterable[str], tokenizer: str) -> Iterator[list[list[TaggedToken]]]:
     """Label the sentences of a text that comes in pieces; see `Tagger.tag_stream`."""
     check_words_only(tagger)
-    return _tag_passages(tagger, passages(pieces, TOKENIZERS.named(tokenizer)))
+    return _tag_passages(tagger, passages(pieces, TOKENIZERS.entry(tokenizer)))
 
 
 def check_words_only(tagger: Tagger) -> None:
@@ -61,8 +61,8 @@ def check_words_only(tagger: Tagger) -> None:
     missing = [name for name in tagger.columns[1:] if name not in (tagger.taggers or {})]
     if missing:
         raise ValueError(
-            f"The tagger looks at the column {listed(missing)} beside words, which raw text does not have; "
-            "train it with another tagger for that column: `structlearn train ... --with MODEL`."
+            f"The tagger looks at the column {list_names(missing)} beside words, which raw text does not "
+            "have; train it with another tagger for that column: `structlearn train ... --with MODEL`."
         )
 
 

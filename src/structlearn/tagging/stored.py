@@ -10,11 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.forms import count
 from structlearn.estimators import SegmentTagger
 from structlearn.estimators.files.persistence import Bundle, load_bundle, save_bundle
 from structlearn.estimators.inputs.token_features import TokenFeatures
-from structlearn.storage.model_file import damaged
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.model_file import damage_error
+from structlearn.storage.schema import check_form
 from structlearn.tagging.explaining import stored_strings, take_strings
 from structlearn.tagging.featured import FeaturedWords
 from structlearn.tagging.features import TextFeatures, parse_templates
@@ -123,7 +124,7 @@ class StoredTagger(FeaturedWords):
         try:
             return cls.of(bundle)
         except ValueError as error:
-            raise damaged(path, error) from None
+            raise damage_error(path, error) from None
 
     @classmethod
     def of(cls, bundle: Bundle) -> Self:

@@ -12,7 +12,7 @@ from structlearn.alignment.files.tmx import LINKS, Languages, both_segments, rea
 from structlearn.alignment.links import Links, links_at
 from structlearn.alignment.text.pairs import file_lines, read_tab_pairs
 from structlearn.core.registry import Registry
-from structlearn.core.wording import listed, quoted
+from structlearn.core.wording import list_names, quote
 from structlearn.data import DataError
 from structlearn.storage.errors import StrPath
 from structlearn.storage.schema import read_json
@@ -80,7 +80,7 @@ def _object(path: StrPath, number: int, line: str, keys: tuple[str, str]) -> Fil
         raise DataError.at(path, number, f"this is no JSON object ({error}).") from None
     missing = [key for key in keys if key not in found]
     if missing:
-        there = listed(found) or "none"
+        there = list_names(found) or "none"
         raise DataError.at(path, number, f"the keys {keys[0]} and {keys[1]} are wanted; there are: {there}.")
     source, target = (_words(path, number, key, found[key]) for key in keys)
     links = found.get("links")
@@ -94,7 +94,7 @@ def _words(path: StrPath, number: int, key: str, value: object) -> list[str]:
         return value.split()
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return value
-    raise DataError.at(path, number, f"{quoted(key)} is text or a list of words, not {quoted(value)}.")
+    raise DataError.at(path, number, f"{quote(key)} is text or a list of words, not {quote(value)}.")
 
 
 def _pharaoh(path: StrPath, number: int, links: object) -> str:
@@ -105,7 +105,7 @@ def _pharaoh(path: StrPath, number: int, links: object) -> str:
     if all(isinstance(one, list) and [type(k) for k in one] == [int, int] for one in pairs):
         return " ".join(f"{i}-{j}" for i, j in pairs)
     raise DataError.at(
-        path, number, f'"links" are such as [[0, 0], [1, 2]] or "0-0 1-2"; got {quoted(links)}.'
+        path, number, f'"links" are such as [[0, 0], [1, 2]] or "0-0 1-2"; got {quote(links)}.'
     )
 
 
@@ -195,7 +195,7 @@ def read_pair_file(
         Which languages of a TMX file, or which keys of JSON objects, the two sides are.
 
     """
-    kind = format_by_name(path, "tsv") if form is None else PAIR_FORMATS.named(form)
+    kind = format_by_name(path, "tsv") if form is None else PAIR_FORMATS.entry(form)
     if kind.read is None:
         raise ValueError(f"A file of the format {kind.name} holds no text; give tsv, jsonl or tmx.")
     return kind.read(path, languages)

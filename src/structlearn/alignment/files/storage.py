@@ -18,7 +18,14 @@ from structlearn.alignment.text.form import Forms, form_of_words, read_form
 from structlearn.estimators.files.attributes import number, read_certificate
 from structlearn.estimators.files.persistence import history_array, history_of
 from structlearn.estimators.files.values import build
-from structlearn.storage.model_file import ModelFile, damaged, lines_of, refusing, text_array, write_model
+from structlearn.storage.model_file import (
+    ModelFile,
+    damage_error,
+    refuse_damaged,
+    text_array,
+    text_lines,
+    write_model,
+)
 from structlearn.storage.schema import check_form, read_json
 
 if TYPE_CHECKING:
@@ -64,7 +71,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     header = file.header
     if header["estimator"] != "Aligner":
         raise ValueError(f"{path} holds a {header['estimator'][:40]}, not an Aligner.")
-    with refusing(file.path):
+    with refuse_damaged(file.path):
         aligner = _make_aligner(kind, header)
         weights, history = file.load("weights"), file.load("history")
         statistics = file.load_all("statistics.")
@@ -84,7 +91,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         if header["certificate"]:
             aligner.certificate_ = read_certificate(header["certificate"])
     if weights.size != len(aligner.feature_names_):
-        raise damaged(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
+        raise damage_error(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
     named = dict(zip(aligner.feature_names_, weights))
     aligner.feature_names_ = link_feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
     if not named.keys() <= set(aligner.feature_names_):
@@ -213,7 +220,7 @@ def _read_side(arrays: dict[str, np.ndarray], side: str) -> WordVectors:
     text, matrix = arrays.get(f"{side}.words"), arrays.get(f"{side}.matrix")
     if text is None or matrix is None or text.dtype != np.uint8 or matrix.dtype != np.float32:
         raise ValueError(f"it lacks the vectors of the {side}")
-    words = lines_of(text)
+    words = text_lines(text)
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise ValueError(f"there are {len(words)} words but vectors of shape {matrix.shape} of the {side}")
     return WordVectors(words, matrix)

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from typing import IO, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from structlearn.core.wording import listed, quoted
+from structlearn.core.wording import list_names, quote
 from structlearn.data import DataError
 from structlearn.data.text import open_bytes, standard_input
 from structlearn.storage.errors import StrPath
@@ -93,7 +93,7 @@ class _Target:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         name = _name(tag)
         if self._root and name != "tmx":
-            raise _NoTmx(f"the first element is {quoted(name)}, not tmx.")
+            raise _NoTmx(f"the first element is {quote(name)}, not tmx.")
         self._root = False
         if name == "tu":
             self._segments, self._properties = {}, {}
@@ -148,7 +148,7 @@ def _pick_languages(path: StrPath, unit: Unit, languages: Languages) -> tuple[st
     wanted = [one.lower() if one else others.pop(0) if others else None for one in languages]
     if wanted[0] is None or wanted[1] is None:
         raise DataError.at(
-            path, unit.line, f"two languages are wanted; the unit has {listed(unit.segments) or 'none'}."
+            path, unit.line, f"two languages are wanted; the unit has {list_names(unit.segments) or 'none'}."
         )
     return wanted[0], wanted[1]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from structlearn.alignment.text.bitext import Vocabulary
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.text import open_text
 from structlearn.data.word_vectors import WordVectors, read_vectors, unit_rows
 from structlearn.storage.errors import DataError
@@ -189,6 +189,6 @@ def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     for number, line in open_text(path):
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) != 2:
-            raise DataError.at(path, number, f"a line holds a word and its translation; got {quoted(line)}.")
+            raise DataError.at(path, number, f"a line holds a word and its translation; got {quote(line)}.")
         pairs.append((fields[0].strip(), fields[1].strip()))
     return pairs

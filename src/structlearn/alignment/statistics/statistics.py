@@ -34,7 +34,7 @@ from structlearn.core.content import add_to_hash
 from structlearn.core.contract import Array
 from structlearn.core.threads import in_order
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.progress import counted
+from structlearn.solvers.progress import count_steps
 
 
 class Posteriors(NamedTuple):
@@ -108,12 +108,12 @@ class AlignmentStatistics:
             raise ValueError("The bitext has no pair with words on both sides; give at least one.")
         settings = settings or EMSettings()
         old = None if earlier is None else earlier.lexicon
-        with counted("word pairs", 2 * N_PARTS * text.n_windows) as advance, in_order(n_jobs) as run:
+        with count_steps("word pairs", 2 * N_PARTS * text.n_windows) as advance, in_order(n_jobs) as run:
             lexicon = build_lexicon(text, run, advance=advance, earlier=old)
         known = None if earlier is None else EarlierText.of(earlier, lexicon)
         n_steps = sum(text.n_cells // stage.step // CHUNK + 1 for stage in stages(settings, text))  # about
         kept = _open_keeper(checkpoint, text, settings, earlier)
-        with kept as keeper, counted("alignment models", n_steps) as advance:
+        with kept as keeper, count_steps("alignment models", n_steps) as advance:
             forward, reverse, history = train_directions(
                 text, lexicon, settings, n_jobs=n_jobs, advance=advance, earlier=known, keeper=keeper
             )

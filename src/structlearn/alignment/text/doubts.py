@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.vectors import Words
-from structlearn.core.doubts import doubt
+from structlearn.core.errors import doubt
 
 if TYPE_CHECKING:
     from structlearn.alignment.aligner import Aligner

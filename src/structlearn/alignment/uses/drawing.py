@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from structlearn.alignment.links import Link, Links
-from structlearn.core.text_width import shortened
+from structlearn.core.wording import shorten
 from structlearn.reports.word_rows import LONGEST_WORD, word_centres, word_width
 
 #: Kinds of links, in the order in which they are drawn over each other, and what they are called.
@@ -144,7 +144,7 @@ def draw_lines(words: Sentences, links: Sequence[Drawn]) -> Drawing:
 
 def _row(side: str, words: Sequence[str], centres: Sequence[float], y: float) -> Iterator[_Word]:
     for k, (word, x) in enumerate(zip(words, centres)):
-        yield _Word(side, k, shortened(word, LONGEST_WORD), round(x, 1), y)
+        yield _Word(side, k, shorten(word, LONGEST_WORD), round(x, 1), y)
 
 
 def _line(words: Sentences, one: Drawn, start: float, end: float) -> _Mark:
@@ -188,10 +188,10 @@ def _rules(corner: tuple[float, float], width: float, height: float) -> Iterator
 def _names(words: Sentences, corner: tuple[float, float]) -> Iterator[_Word]:
     for i, word in enumerate(words.source):
         y = _middle((i, 0), corner)[1] + 5
-        yield _Word("s", i, shortened(word, LONGEST_WORD), round(corner[0] - 6, 1), y)
+        yield _Word("s", i, shorten(word, LONGEST_WORD), round(corner[0] - 6, 1), y)
     for j, word in enumerate(words.target):
         x = _middle((0, j), corner)[0] + 5
-        yield _Word("t", j, shortened(word, LONGEST_WORD), x, round(corner[1] - 6, 1))
+        yield _Word("t", j, shorten(word, LONGEST_WORD), x, round(corner[1] - 6, 1))
 
 
 def _shade(link: Link, share: float, corner: tuple[float, float]) -> _Shade:

@@ -14,7 +14,7 @@ from structlearn.alignment.files.pair_files import FilePair
 from structlearn.alignment.text.pairs import file_lines
 from structlearn.alignment.uses.projection import NO_TAG, Projection
 from structlearn.core.registry import Registry, one_of
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import CONLLU, DataError, Lines
 from structlearn.data.tokens import token_sentences
 from structlearn.estimators.inputs.spans import OUTSIDE, spans
@@ -121,7 +121,7 @@ def _parse_inline(name: str, number: int, line: str) -> LabelledSentence:
     for token in line.split():
         if _opens(token):
             if kind:
-                raise DataError.at(name, number, f"{quoted(token)} opens a bracket inside of [{kind}.")
+                raise DataError.at(name, number, f"{quote(token)} opens a bracket inside of [{kind}.")
             kind, begun = token[1:], True
             continue
         closes = bool(kind) and token.endswith("]")
@@ -135,7 +135,7 @@ def _parse_inline(name: str, number: int, line: str) -> LabelledSentence:
                 raise DataError.at(name, number, f"the bracket [{kind} has no words.")
             kind = ""
     if kind:
-        raise DataError.at(name, number, f"the bracket {quoted(f'[{kind}')} is not closed.")
+        raise DataError.at(name, number, f"the bracket {quote(f'[{kind}')} is not closed.")
     return LabelledSentence(words, labels, [number] * len(words))
 
 
@@ -226,7 +226,7 @@ def check_same_words(path: StrPath, known: LabelledSentence, words: Sequence[str
     for number, one, other in zip(known.lines, known.words, words):
         if one != other:
             raise DataError.at(
-                path, number, f"the word is {quoted(one)}, but in {where} it is {quoted(other)}."
+                path, number, f"the word is {quote(one)}, but in {where} it is {quote(other)}."
             )
 
 

@@ -78,7 +78,7 @@ def project_tags(labels: Sequence[str], aligned: Aligned, n_words: int) -> Proje
 
 def project_spans(labels: Sequence[str], aligned: Aligned, n_words: int, gaps: str = "fill") -> Projection:
     """Project spans as wholes, written as B-type and I-type; where two overlap, the surer one stays."""
-    keep = GAPS.named(gaps).keep
+    keep = GAPS.entry(gaps).keep
     wanted = [one for span in spans(labels) if (one := _candidates(span, aligned, keep))]
     projected = Projection([OUTSIDE] * n_words, [0.0] * n_words)
     for choices in sorted(wanted, key=lambda one: -one[0][0].confidence):

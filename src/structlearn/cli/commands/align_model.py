@@ -334,7 +334,7 @@ def apply(
     from structlearn.alignment.text.pairs import LengthLimit
 
     out_file = output_file(out, [model, *text.files()])
-    kind = format_by_name(out or "-", "pharaoh") if format is None else PAIR_FORMATS.named(format)
+    kind = format_by_name(out or "-", "pharaoh") if format is None else PAIR_FORMATS.entry(format)
     limit = LengthLimit(max_length)
     rows = aligned_pairs(load_aligner(model), text.read(), limit, scores=scores)
     write_pieces(kind.write(rows, text.languages), out_file)

@@ -85,11 +85,11 @@ def project_labels_of_text(
     from structlearn.alignment.uses.labelled import LABELLED_FORMATS, read_labelled
     from structlearn.alignment.uses.projection import GAPS
 
-    GAPS.named(options.gaps)
+    GAPS.entry(options.gaps)
     files = [*given.files(), options.labels, *_files(text, options.own)]
     out_file = output_file(out, files)
     labelled = read_labelled(options.labels, options.column, options.labels_format)
-    kind = LABELLED_FORMATS.named(format or labelled.form)
+    kind = LABELLED_FORMATS.entry(format or labelled.form)
     limit = LengthLimit(max_length)
     known, words = tee(labelled.sentences)
     pairs = _pairs(text, options, words)

@@ -324,7 +324,7 @@ def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) ->
 
 def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
     """Print where each run ended."""
-    from structlearn.core.text_width import aligned
+    from structlearn.core.wording import align_columns
     from structlearn.reports.tables import final_row
 
     if as_json:
@@ -337,7 +337,7 @@ def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
         return
     columns = ("solver", "gap", "primal", "dual", "passes", "seconds", "error", "memory")
     rows = [final_row(run) for run in found.values()]
-    print(aligned([columns, *([row[name] for name in columns] for row in rows)]))
+    print(align_columns([columns, *([row[name] for name in columns] for row in rows)]))
     print(f"\npage: {page}")
 
 

@@ -104,7 +104,7 @@ def _announcement(problems: int, jobs: int, minutes: float, spent: float) -> str
 
 def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
     """Write the report of all problems that the folder holds, also those of earlier runs."""
-    from structlearn.core.text_width import aligned
+    from structlearn.core.wording import align_columns
     from structlearn.reports.scaling.page import write_study
     from structlearn.reports.scaling.study import FILE, read_results
 
@@ -115,7 +115,7 @@ def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
         "minutes": f"{minutes:g} at most for the problems of the last run, {plan.jobs} processes at once",
     }
     page = write_study(studies, out, about=about)
-    print(aligned([("problem", "n", "lambda", "gap", "solver", "seconds", "next"), *_winners(studies)]))
+    print(align_columns([("problem", "n", "lambda", "gap", "solver", "seconds", "next"), *_winners(studies)]))
     print(f"\npage: {page}")
 
 

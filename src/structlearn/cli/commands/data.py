@@ -107,7 +107,7 @@ def pack_data(
     """
     from structlearn.data import pack
 
-    entry = TASKS.named(task)
+    entry = TASKS.entry(task)
     if window is not None and "window" not in entry.flags:
         raise ValueError(f"--window does not go with the task {task}; leave it out.")
     given: dict[str, Any] = {} if window is None else {"window": window}

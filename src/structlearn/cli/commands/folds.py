@@ -12,7 +12,7 @@ import numpy as np
 
 from structlearn.cli.tasks.task import Inputs, Task, Training
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import open_text
 from structlearn.data.text import is_blank
 from structlearn.data.token_lines import DOCUMENT, is_document
@@ -144,6 +144,6 @@ def _check_classes(y: Array, found: Sequence[Fold]) -> None:
         left = np.unique(y[fold.training])
         if len(left) == 1:
             raise ValueError(
-                f"Without fold {k} only the class {quoted(left[0])} is left to train on: each of two classes "
+                f"Without fold {k} only the class {quote(left[0])} is left to train on: each of two classes "
                 "must have at least two examples."
             )

@@ -14,7 +14,7 @@ from structlearn.cli.support.errors import handling_errors
 from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.options import Json, argument
 from structlearn.cli.support.outputs import print_figures
-from structlearn.core.wording import listed, plain
+from structlearn.core.wording import list_names, plain
 
 _CLASSES_SHOWN = 20
 #: Largest weights, and labels whose largest weights are told.
@@ -51,7 +51,7 @@ def _kernels() -> str:
         return "compiled here (structlearn-kernels is not installed)"
     if shipped.obstacle:
         return f"compiled here (structlearn-kernels is not used: {shipped.obstacle})"
-    damaged = shipped.damaged()
+    damaged = shipped.damaged_files()
     but = ""
     if damaged:
         but = f", without {len(damaged)} files that are not as they were built, such as {damaged[0]}"
@@ -61,7 +61,7 @@ def _kernels() -> str:
 
 def _model(path: Path) -> Iterator[tuple[str, object]]:
     """Describe a model by its header alone, so that a structure of the user's own is not needed."""
-    from structlearn.storage.model_file import ModelFile, damaged
+    from structlearn.storage.model_file import ModelFile, damage_error
 
     file = ModelFile(path)
     file.verify()
@@ -76,7 +76,7 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
         for name, value in header["certificate"].items():
             yield name, in_flags(value) if name == "status" else value
     except (KeyError, AttributeError, TypeError, ValueError):
-        raise damaged(path, "a value of its header is of no known kind") from None
+        raise damage_error(path, "a value of its header is of no known kind") from None
     yield from _largest(path)
 
 
@@ -141,7 +141,9 @@ def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         text = set(notes["text"])
         kinds = {"numbers": [one for one in notes["features"] if one not in text], "text": notes["text"]}
         others = {"left out": notes.get("left_out", ())}
-        yield from ((name, plain(listed(columns))) for name, columns in (kinds | others).items() if columns)
+        yield from (
+            (name, plain(list_names(columns))) for name, columns in (kinds | others).items() if columns
+        )
 
 
 def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

@@ -46,7 +46,7 @@ def tag(
     from structlearn.tagging.tokenizers import TOKENIZERS
     from structlearn.tagging.written import TEXT_FORMATS
 
-    written, splits = TEXT_FORMATS.named(format), TOKENIZERS.named(tokenizer).name
+    written, splits = TEXT_FORMATS.entry(format), TOKENIZERS.entry(tokenizer).name
     out_file = output_file(out, [model, file])
     tagger = _tagger(model, jobs)
     with _open_input(file) as stream:

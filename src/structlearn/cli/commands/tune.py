@@ -187,13 +187,13 @@ def _rows(settings: list[TunedSetting], chosen: Tried) -> Iterator[dict[str, obj
 
 
 def _table(rows: list[dict[str, Any]], metric: str) -> str:
-    from structlearn.core.text_width import aligned
+    from structlearn.core.wording import align_columns
 
     figures = ("mean", "standard_error")
     names = [name for name in rows[0] if name not in (*figures, "scores", "chosen")]
     head = ["", *(name.replace("_", "-") for name in names), metric, "standard error"]
     lines = [["*" if row["chosen"] else "", *_cells(row, [*names, *figures])] for row in rows]
-    return aligned([head, *lines])
+    return align_columns([head, *lines])
 
 
 def _cells(row: Mapping[str, object], names: Sequence[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from structlearn.core.registry import located
+from structlearn.core.registry import resolve_name
 
 if TYPE_CHECKING:
     from structlearn.solvers import Checkpoint
@@ -59,7 +59,7 @@ def _completing(values: Values | None) -> Callable[[typer.Context, str], list[st
 
 def registry_names(place: str, *others: str) -> Values:
     """Return the names in a registry, which is imported when they are asked for, after some others."""
-    return lambda: [*others, *located(place)]
+    return lambda: [*others, *resolve_name(place)]
 
 
 def switch(flag: str, help: str) -> OptionInfo:

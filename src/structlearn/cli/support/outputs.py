@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structlearn.cli.support.flags import in_flags
-from structlearn.core.wording import escaped
+from structlearn.core.wording import escape_unprintable
 from structlearn.storage.atomic import check_writable
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def print_values(values: Iterable[tuple[str, object]]) -> None:
     """Print `name: value` lines to stdout; names and values of files cannot act on a terminal."""
     for name, value in values:
         text = f"{value:.6g}" if isinstance(value, float) else str(value)
-        print(escaped(f"{name}: {text}"))
+        print(escape_unprintable(f"{name}: {text}"))
 
 
 def print_figures(values: Iterable[tuple[str, object]], *, as_json: bool) -> None:

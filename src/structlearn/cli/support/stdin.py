@@ -41,7 +41,7 @@ def input_file(data: Path, format: str | None = None) -> Path:
         if format is not None:
             raise ValueError(f"--format goes with - (stdin); the name of {data} tells its format.")
         return data
-    ending = "" if format is None else f".{FILE_FORMATS.named(format).name}"
+    ending = "" if format is None else f".{FILE_FORMATS.entry(format).name}"
     folder = TemporaryDirectory()
     path = _copy_stdin(Path(folder.name) / f"stdin{ending}")
     _kept[path] = folder

@@ -8,7 +8,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
-from structlearn.core.registry import either, located
+from structlearn.core.registry import either, resolve_name
 from structlearn.problem.registry import CLASSES, LOSSES, STRUCTURES, losses_of
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SMOOTH, SQUARES, solvers_for
 
@@ -35,13 +35,13 @@ def _solvers_said(entry: TaskEntry) -> str:
 
 def _entries_said(where: str) -> str:
     """Return the entries of a registry, which is imported now, each with what it is."""
-    return "; ".join(f"{entry.name}: {entry.what}" for entry in located(where).values())
+    return "; ".join(f"{entry.name}: {entry.what}" for entry in resolve_name(where).values())
 
 
 #: What stands for such a text in the help of a command or an option.
 TEXTS: dict[str, Callable[[], str]] = {
     "{tasks}": lambda: either(TASKS),
-    "{formats}": lambda: ", ".join(located("structlearn.data.file_formats:FILE_FORMATS")),
+    "{formats}": lambda: ", ".join(resolve_name("structlearn.data.file_formats:FILE_FORMATS")),
     "{tokenizers}": lambda: _entries_said("structlearn.tagging.tokenizers:TOKENIZERS"),
     "{text_formats}": lambda: _entries_said("structlearn.tagging.written:TEXT_FORMATS"),
     "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),

@@ -9,7 +9,7 @@ import numpy as np
 from structlearn.cli.tasks.task import Training
 from structlearn.core.contract import Array
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import DataError
 from structlearn.estimators.inputs.checking import label_codes
 from structlearn.estimators.inputs.constraints import (
@@ -38,7 +38,7 @@ def parse_constraints(given: str) -> Constraints:
         raise ValueError(
             "--constraints is bio, bioes, bilou, none, or pairs of labels before>after, as in "
             "'O>I-LOC,>I-LOC'; "
-            f"got {quoted(given)}."
+            f"got {quote(given)}."
         )
     return pairs
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from structlearn.cli.support.errors import say_once
-from structlearn.core.doubts import doubt, doubt_alike
-from structlearn.core.wording import listed
+from structlearn.core.errors import doubt, doubt_alike
+from structlearn.core.wording import list_names
 from structlearn.data import Tokens
 from structlearn.tagging.doubts import doubt_spans, doubt_words, words_as_labels
 from structlearn.tagging.plan import Plan
@@ -27,7 +27,7 @@ def note_columns(tokens: Tokens, plan: Plan) -> None:
     doubt_words(tokens, plan.words, [name for name in tokens.columns if name != plan.label])
     needed = plan.beside_words
     if needed:
-        columns = f"column{'s' if len(needed) > 1 else ''} {listed(needed)}"
+        columns = f"column{'s' if len(needed) > 1 else ''} {list_names(needed)}"
         say_once(
             f"the model looks at the {columns} beside words, which raw text does not have: "
             "`structlearn tag` will refuse the model. For raw text, train with "

@@ -17,7 +17,7 @@ from structlearn.cli.tasks.label_table import table_of_labels
 from structlearn.cli.tasks.labels import set_rows, spelling
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
-from structlearn.core.wording import count_of, listed
+from structlearn.core.wording import count_of, list_names
 from structlearn.data import DataError, read_csv_features, read_table, read_table_features
 from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, rows_format, seen_format
 from structlearn.data.tables.table import TargetKind
@@ -125,7 +125,7 @@ class FlatTask(Task):
         others = {*notes["targets"], *notes.get("left_out", ())}
         strange = [name for name in table.others if name not in others]
         if strange:
-            say(f"Note: the model has no use for the columns {listed(strange)} of {path}.")
+            say(f"Note: the model has no use for the columns {list_names(strange)} of {path}.")
         return Inputs(table.X, table.y)
 
     def check_notes(self, bundle: Bundle) -> None:

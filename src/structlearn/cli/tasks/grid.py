@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from structlearn.cli.tasks.graph import LabelledNodes, known_or_none
 from structlearn.cli.tasks.task import Inputs, Training, probability_lines
 from structlearn.core.contract import Array
+from structlearn.core.forms import count
 from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_image_folder, write_label_image
 from structlearn.data.label_images import ImageFolder, windows
@@ -17,7 +18,7 @@ from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names
 from structlearn.storage.atomic import make_folder
 from structlearn.storage.packed import is_packed
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 if TYPE_CHECKING:
     from structlearn.reports import Page

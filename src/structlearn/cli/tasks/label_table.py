@@ -7,8 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from structlearn.core.contract import Array
-from structlearn.core.text_width import aligned_lines
-from structlearn.core.wording import plain
+from structlearn.core.wording import aligned_lines, plain
 from structlearn.metrics import LabelScores, label_scores
 from structlearn.tagging.scores import scores_by_type
 

@@ -12,7 +12,7 @@ from structlearn.cli.tasks.label_table import span_figures, token_figures
 from structlearn.cli.tasks.labels import positions
 from structlearn.cli.tasks.task import Inputs, Scores
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import DataError
 
 
@@ -29,7 +29,7 @@ def check_seen(classes: Array, inputs: Inputs, kind: Callable[[str], str]) -> No
     for token, label in enumerate(label for one in inputs.y for label in one.tolist()):
         if str(label) != UNKNOWN and kind(str(label)) not in seen:
             problem = (
-                f"training never saw the label {quoted(label)}; to count such labels as mistakes, "
+                f"training never saw the label {quote(label)}; to count such labels as mistakes, "
                 "give --count-unknown."
             )
             if inputs.source:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.tagging.plan import Plan
 from structlearn.tagging.raw import check_words_only
 from structlearn.tagging.tagger import Tagger
@@ -41,5 +41,5 @@ def _parse_models(given: Sequence[str]) -> list[tuple[str | None, Path]]:
     found = [_NAMED.fullmatch(one) for one in given]
     for one, match in zip(given, found):
         if match is None:
-            raise ValueError(f"--with takes a model file, or COLUMN=MODEL; got {quoted(one)}.")
+            raise ValueError(f"--with takes a model file, or COLUMN=MODEL; got {quote(one)}.")
     return [(match[1], Path(match[2])) for match in found if match is not None]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.tables.columns import TableColumn
 
 #: Tables of fewer rows are taken as they are.
@@ -36,12 +36,12 @@ def chosen_columns(columns: Sequence[TableColumn], min_frequency: int) -> tuple[
         if why is None:
             kept.append(column)
         else:
-            remarks.append(f"Column {quoted(column.name)} is left out: {why}.")
+            remarks.append(f"Column {quote(column.name)} is left out: {why}.")
         if why is None and _counts_rows(column):
             remarks.append(
                 Statement(
                     "Column {name} counts the rows; if it is only their number, leave it out ({ignore=}).",
-                    name=quoted(column.name),
+                    name=quote(column.name),
                     ignore=column.name,
                 )
             )

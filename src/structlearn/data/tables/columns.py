@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.tables.cells import MISSING, CellTable
 from structlearn.storage.errors import DataError
 
@@ -72,7 +72,7 @@ class ColumnReader:
         self, name: str, table: CellTable, kind: Kind | None, places: Sequence[int], role: str = "column"
     ) -> None:
         self.name, self.table, self.kind, self._places = name, table, kind, places
-        self._called = f"{role} {quoted(name)}"
+        self._called = f"{role} {quote(name)}"
         self._levels: dict[str, int] = {}
         self._codes = array("q")
         self._numbers: array[float] | None = None
@@ -206,7 +206,7 @@ class ColumnReader:
                         "take it as text ({text=}).",
                         called=self._called,
                         what=what,
-                        level=quoted(levels[0]),
+                        level=quote(levels[0]),
                         advice=advice,
                         ignore=self.name,
                         text=self.name,

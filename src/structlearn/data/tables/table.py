@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.scalars import LARGEST_FEATURE, class_labels, is_number, parse_labels
 from structlearn.data.tables.cells import MISSING, CellTable, open_cells
 from structlearn.data.tables.choice import chosen_columns, usual_min_frequency
@@ -152,7 +152,7 @@ def read_table(
         _check_there(cells, role, names)
     both = [name for name in (*text, *ignore) if name in targets]
     if both:
-        raise DataError(f"The column {quoted(both[0])} is the target; it cannot be a feature or left out.")
+        raise DataError(f"The column {quote(both[0])} is the target; it cannot be a feature or left out.")
     features = _without(cells.header, [*targets, *ignore])
     forced = cells.text.union(text)
     kinds: dict[str, Kind] = {name: "text" for name in features if name in forced}
@@ -237,14 +237,14 @@ def _odd_header(cells: CellTable) -> list[str]:
     ]
     if not odd:
         return []
-    return [f"The header has {quoted(odd[0])} for a name; if line 1 is data, write a line of names above it."]
+    return [f"The header has {quote(odd[0])} for a name; if line 1 is data, write a line of names above it."]
 
 
 def _check_sizes(cells: CellTable, places: list[int], columns: Sequence[TableColumn]) -> None:
     """Raise DataError for numbers whose squares are infinite: their columns cannot be scaled."""
     for name, values in (column for column in columns if not column.is_text):
         for row in np.flatnonzero(np.abs(values) > LARGEST_FEATURE).tolist():
-            found = f"column {quoted(name)} holds {values[row]:g}, which is too large to be squared"
+            found = f"column {quote(name)} holds {values[row]:g}, which is too large to be squared"
             advice = "divide the column by a constant, or leave it out ({ignore=})"
             raise cells.wrong(places[row], Statement(f"{{found}}; {advice}.", found=found, ignore=name))
 
@@ -304,8 +304,8 @@ def _answers(
     (name,), (column,) = targets, answers
     for place, cell in zip(places, column):
         if cell in MISSING and (kind != "any" or not cell):
-            said = f" ({quoted(cell)})" if cell else ""
-            message = f"the target column {quoted(name)} is empty{said}; remove the row, or fill it in."
+            said = f" ({quote(cell)})" if cell else ""
+            message = f"the target column {quote(name)} is empty{said}; remove the row, or fill it in."
             raise cells.wrong(place, message)
     if kind == "classes":
         return class_labels(column)
@@ -325,6 +325,6 @@ def _switches(cells: CellTable, places: list[int], name: str, column: Sequence[s
     found = [_SWITCHES.get(cell.lower()) for cell in column]
     for place, cell, value in zip(places, column, found):
         if value is None:
-            message = f"the target column {quoted(name)} holds {quoted(cell)}; expected 0 or 1."
+            message = f"the target column {quote(name)} holds {quote(cell)}; expected 0 or 1."
             raise cells.wrong(place, message)
     return np.array(found, dtype=np.int64)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Statement, sentences
-from structlearn.core.wording import listed
+from structlearn.core.sentences import Statement, join_sentences
+from structlearn.core.wording import list_names
 from structlearn.estimators.scikit import Rows
 from structlearn.solvers.solution import Certificate
 
@@ -62,13 +62,13 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
 def add_scaling_advice(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool) -> Certificate:
     """Return the certificate of a run that has not converged, with the cause, if found, in its status."""
     advice = scaling_advice(X, estimator, constant=constant)
-    return replace(certificate, status=sentences(certificate.status, advice)) if advice else certificate
+    return replace(certificate, status=join_sentences(certificate.status, advice)) if advice else certificate
 
 
 def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:
     from structlearn.estimators.inputs.feature_names import own_names
 
-    named = listed(own_names(estimator)(columns[:_NAMED]))
+    named = list_names(own_names(estimator)(columns[:_NAMED]))
     more = f" and {columns.size - _NAMED} more" if columns.size > _NAMED else ""
     what = f"Column {named} is" if columns.size == 1 else f"Columns {named}{more} are up to"
     scaler = "StandardScaler()" if isinstance(X, np.ndarray) else "StandardScaler(with_mean=False)"

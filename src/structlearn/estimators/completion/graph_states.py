@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.estimators.choices import label_weights
 from structlearn.estimators.inputs.checking import (
     Coded,
@@ -44,7 +44,7 @@ def labels_of(examples: Examples, y: Outputs) -> tuple[Array, Array]:
     classes, found = np.unique(label_arrays(labelled, "graph")[1], return_inverse=True)
     if len(classes) < 2 and not all(one.all() for one in known):
         raise ValueError(
-            f"y has only one class, {quoted(classes[0])}, beside unknown labels (-1, None); a classifier "
+            f"y has only one class, {quote(classes[0])}, beside unknown labels (-1, None); a classifier "
             "needs at least two, so name them otherwise if -1 is one."
         )
     check_two_classes(classes)
@@ -120,7 +120,7 @@ def classes_of_states(latent_states: LatentStates, classes: Array, codes: Array)
         k = int(np.argmax(wanted > counts))
         raise ParameterError(
             "Class {label} has {count} nodes, but {latent_states} asks for {states} states of it.",
-            label=quoted(classes[k]),
+            label=quote(classes[k]),
             count=counts[k],
             states=wanted[k],
         )
@@ -153,7 +153,7 @@ def typed_states(types: Sequence[Array], codes: Array, state_classes: Array) -> 
     seen[kinds[codes >= 0], codes[codes >= 0]] = True
     if not seen.any(axis=1).all():
         missing = names[np.flatnonzero(~seen.any(axis=1))[0]]
-        raise ValueError(f"No node of type {quoted(missing)} has a label that is known; label some.")
+        raise ValueError(f"No node of type {quote(missing)} has a label that is known; label some.")
     pairs = [(k, t) for k in state_classes for t in np.flatnonzero(seen[:, k])]
     classes, own = np.array(sorted(pairs)).T
     return classes, NodeTypes(names, kinds, own)
@@ -166,5 +166,5 @@ def types_at(types: Sequence[Array] | None, names: Array, states: Array) -> Node
     given = np.concatenate(types)
     unknown = given[~np.isin(given, names)]
     if unknown.size:
-        raise ValueError(f"X has a node of type {quoted(unknown[0])}, which training had not.")
+        raise ValueError(f"X has a node of type {quote(unknown[0])}, which training had not.")
     return NodeTypes(names, np.searchsorted(names, given), states)

@@ -10,7 +10,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import ParameterError
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.estimators.completion.completion import (
     Choices,
     PartialProblem,
@@ -120,7 +120,7 @@ def nearest_states(labels: NodeLabels, table: Array, rows: Array, seed: int) -> 
             raise ParameterError(
                 "The nodes of class {label} have {n_different} different rows of features, but "
                 "{latent_states} asks for {size} states of it.",
-                label=quoted(label),
+                label=quote(label),
                 n_different=n_different,
                 size=wanted.size,
             )

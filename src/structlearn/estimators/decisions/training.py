@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Statement, sentences
+from structlearn.core.sentences import Statement, join_sentences
 from structlearn.estimators.choices import Auto
 from structlearn.estimators.loss_choice import AUTO, trained_loss
 from structlearn.estimators.training.regularization_choice import LEAST, MOST, SizedTraining
@@ -137,7 +137,7 @@ def chosen_certificate(
         "Early stopping: the weights of evaluation {at} of {n} have the least validation regret, {regret}.",
         at=at, n=len(choice.regrets), regret=f"{choice.least:.4g}",
     )  # fmt: skip
-    status = sentences(said, certificate.status)
+    status = join_sentences(said, certificate.status)
     converged = gap <= certificate.tolerance
     return replace(certificate, primal=primal, gap=gap, status=status, converged=converged)
 
@@ -149,7 +149,7 @@ def of_draws(certificate: Certificate, n_samples: int) -> Certificate:
         "example, and nothing is certified about its expectation.",
         n=n_samples,
     )
-    return replace(certificate, status=sentences(certificate.status, said), exact=False)
+    return replace(certificate, status=join_sentences(certificate.status, said), exact=False)
 
 
 def best_decisions(objective_oracle: Any, scores: Array) -> SparseVertices:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structlearn import structures
-from structlearn.core.registry import located
+from structlearn.core.registry import resolve_name
 from structlearn.estimators import ESTIMATORS
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.files import attributes as forms
@@ -21,7 +21,14 @@ from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.sequences import SequenceEstimator
 from structlearn.estimators.training.fresh_fit import has_other_layout, keep_layout
 from structlearn.solvers.solution import History, Row
-from structlearn.storage.model_file import ModelFile, lines_of, nested_name, refusing, text_array, write_model
+from structlearn.storage.model_file import (
+    ModelFile,
+    nested_name,
+    refuse_damaged,
+    text_array,
+    text_lines,
+    write_model,
+)
 from structlearn.structures.unshared import Whole
 
 #: Longer arrays of numbers are no part of the header.
@@ -159,8 +166,8 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
     kind = file.header["estimator"]
     if not isinstance(kind, str) or kind not in ESTIMATORS:
         raise unknown(file.path, kind)
-    estimator = located(ESTIMATORS[kind].made)()
-    with refusing(file.path):
+    estimator = resolve_name(ESTIMATORS[kind].made)()
+    with refuse_damaged(file.path):
         parameters = {name: from_json(value) for name, value in file.header["parameters"].items()}
         forms.check_parameters(type(estimator), parameters)
         estimator.set_params(**parameters)
@@ -176,12 +183,12 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
         forms.check_sizes(estimator, file.shapes)
         estimator.certificate_ = forms.read_certificate(file.header["certificate"])
         estimator.history_ = history_of(file.load("history"))
-        texts = {name: lines_of(text) for name, text in file.load_all("text:").items()}
+        texts = {name: text_lines(text) for name, text in file.load_all("text:").items()}
     estimator.weights_ = file.load("weights", sized=True)
     if _LABEL_WEIGHTS in file.shapes:
         estimator.label_weights_ = file.load(_LABEL_WEIGHTS, sized=True)
     keep_layout(estimator)
-    inside = {name: _bundle_of(file.nested(name)) for name in file.header.get("bundled", {})}
+    inside = {name: _bundle_of(file.nested_model(name)) for name in file.header.get("bundled", {})}
     return Bundle(estimator, file.header["notes"], texts, file.load_all("array:"), inside)
 
 

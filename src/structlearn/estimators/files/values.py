@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from structlearn.core.forms import count
 from structlearn.storage.model_file import DESCRIPTION
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 from structlearn.structures import Structure
-from structlearn.structures.registry import STRUCTURES, entry_of
+from structlearn.structures.registry import STRUCTURES, structure_entry
 from structlearn.structures.unshared import Whole
 
 #: What padding of strings may add to an array.
@@ -22,7 +23,7 @@ def describe(structure: object) -> dict[str, object] | None:
     """Name and arguments of a registered structure; None for a user's own."""
     if type(structure) is Whole:
         structure = structure.inner
-    if not isinstance(structure, Structure) or entry_of(structure) is None:
+    if not isinstance(structure, Structure) or structure_entry(structure) is None:
         return None
     arguments = structure.arguments()
     if not all(is_plain(value) or describe(value) is not None for value in arguments.values()):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.scoring import Scoring
 from structlearn.structures import Chain, ConditionedChain
 
@@ -57,7 +57,7 @@ def _place_of_label(label: object, place: dict[object, int], name: str, i: int) 
         return place[label]
     except (KeyError, TypeError):
         raise ValueError(
-            f"{name} of sequence {i} names the label {quoted(label)}, which is not among the classes."
+            f"{name} of sequence {i} names the label {quote(label)}, which is not among the classes."
         ) from None
 
 

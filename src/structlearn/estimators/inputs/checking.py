@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.doubts import doubt_alike
+from structlearn.core.errors import doubt_alike
 from structlearn.core.threads import in_order
 from structlearn.core.wording import kind_of
 from structlearn.estimators.scikit import Rows, Table, check_is_fitted

@@ -17,7 +17,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.registry import one_of
 from structlearn.core.sentences import ParameterError, Statement
-from structlearn.core.wording import plain, quoted
+from structlearn.core.wording import plain, quote
 from structlearn.estimators.inputs.checking import label_codes
 from structlearn.metrics import Outputs
 from structlearn.structures import Chain, ConditionedChain
@@ -55,7 +55,7 @@ def forbidden_steps(
         for label in pair:
             if label is not None and not (isinstance(label, Hashable) and label in place):
                 raise ValueError(
-                    f"constraints name the label {quoted(label)}, which is not among the classes of y."
+                    f"constraints name the label {quote(label)}, which is not among the classes of y."
                 )
         before, after = (None if label is None else place[label] for label in pair)
         steps.append((before, after))
@@ -103,7 +103,7 @@ def _parse_label(label: object, scheme: str) -> tuple[str, str]:
             "list of forbidden pairs, or {constraints=None}.",
             constraints=scheme,
             marks=marks,
-            label=quoted(label),
+            label=quote(label),
         )
     return _AS_IN_BIOES.get(mark, mark), kind
 
@@ -130,11 +130,11 @@ def first_broken(
     token, ends = int(wrong[0]), np.cumsum(lengths)
     i = int(np.searchsorted(ends, token, side="right"))
     step, first, _ = structure.masks
-    own = quoted(classes[codes[token]])
+    own = quote(classes[codes[token]])
     if token == ends[i] - lengths[i] and first[codes[token]] < 0:
         return BrokenStep(i, token, f"{own} may not be the first label")
     if token > ends[i] - lengths[i] and step[codes[token - 1], codes[token]] < 0:
-        return BrokenStep(i, token, f"{own} may not come after {quoted(classes[codes[token - 1]])}")
+        return BrokenStep(i, token, f"{own} may not come after {quote(classes[codes[token - 1]])}")
     return BrokenStep(i, token, f"{own} may not be the last label")
 
 

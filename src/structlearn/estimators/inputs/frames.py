@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 
 #: The type of pandas' value for what is missing.
 _NA = "NAType"
@@ -44,7 +44,7 @@ def check_no_dates(X: Any) -> None:
         is_date = kind.is_temporal() if hasattr(kind, "is_temporal") else getattr(kind, "kind", "") in "Mm"
         if is_date:
             raise ValueError(
-                f"Column {quoted(name)} holds dates or times: make numbers of them (a year, days since one "
+                f"Column {quote(name)} holds dates or times: make numbers of them (a year, days since one "
                 "day) or words (a month), or leave the column out."
             )
 

@@ -17,11 +17,12 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.forms import count
 from structlearn.core.sentences import ParameterError
 from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.token_arrays import array_names
 from structlearn.estimators.inputs.token_reading import TokenReader
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 #: Vocabularies of fewer features keep their names unless told otherwise.
 FEW = 1_000_000

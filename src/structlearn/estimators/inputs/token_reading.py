@@ -13,7 +13,7 @@ from typing import Any, Self, TypeAlias, TypeGuard
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import kind_of, quoted
+from structlearn.core.wording import kind_of, quote
 from structlearn.estimators.inputs.token_arrays import TokenArrays, tokens_of
 
 #: A dict of strings, numbers, booleans, vectors, lists of strings or such dicts; or a list of names.
@@ -178,7 +178,7 @@ class TokenReader:
                 self._add_weight(f"{name}:{j}", weight)
         else:
             raise _Unfit(
-                f"has {kind_of(value)} as the value of the feature {quoted(name)}; a value is a string, a "
+                f"has {kind_of(value)} as the value of the feature {quote(name)}; a value is a string, a "
                 "number, a boolean, a vector, a list of strings or a dict of such values."
             )
 
@@ -186,7 +186,7 @@ class TokenReader:
         """Add a feature with a weight, which must be a number that float32 can hold."""
         if not -3.4e38 < value < 3.4e38:  # neither is NaN
             raise _Unfit(
-                f"has {_spell_number(value)} as the value of the feature {quoted(name)}; leave the feature "
+                f"has {_spell_number(value)} as the value of the feature {quote(name)}; leave the feature "
                 "out, or give a finite number."
             )
         if value != 1:

@@ -35,7 +35,7 @@ from structlearn.estimators.scikit import (
 from structlearn.estimators.training.fresh_fit import former_of, fresh_fit
 from structlearn.problem.least_squares import LeastSquares
 from structlearn.solvers.loop import Stopping, solve
-from structlearn.solvers.progress import Watchable, watched
+from structlearn.solvers.progress import Watchable, report_progress
 from structlearn.solvers.registry import SQUARES, solvers_for
 from structlearn.solvers.solution import History, Row, Solution
 
@@ -221,7 +221,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         if not certificate.converged:
             certificate = add_scaling_advice(certificate, data.A.X, self, constant=False)
         self.weights_, self.history_, self.certificate_ = found.w, History([row]), certificate
-        with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
+        with report_progress(stopping, verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
         if not certificate.converged and (bounds.bounded or passes >= self.max_passes):
             warn_of_convergence(certificate.status, stacklevel=4)
@@ -239,8 +239,8 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         former = former_of(self)
         if self.warm_start and np.size(former.get("weights_", ())) == objective.n_weights:
             warm = Solution(former["weights_"], former["certificate_"])
-        with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
-            watch = self._shown(lambda w: self._set_weights(data, w))
+        with report_progress(stopping, verbose=self.verbose, callback=self.callback) as callback:
+            watch = self._weights_watcher(lambda w: self._set_weights(data, w))
             solution = solve(objective, chosen, stopping, callback=callback, warm=warm, watch=watch)
         self.weights_, self.history_ = solution.w, solution.history
         certificate = self.certificate_ = solution.certificate

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 from structlearn.estimators.scikit import Rows
 
 #: What a map is made of: arrays, and numbers, switches and names.
@@ -121,7 +121,7 @@ kept = register_row_map
 def row_map_entry(transformer: object) -> RowMapEntry | None:
     """Return the entry of a transformer's own class; a class of the same name, or a subclass, has none."""
     entry = ROW_MAPS.get(type(transformer).__name__)
-    return entry if entry is not None and located(entry.learned_by) is type(transformer) else None
+    return entry if entry is not None and resolve_name(entry.learned_by) is type(transformer) else None
 
 
 # ---- what the maps use -----------------------------------------------------------------------------

@@ -11,12 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.registry import either, located
+from structlearn.core.forms import count
+from structlearn.core.registry import either, resolve_name
 from structlearn.estimators.files.values import from_json, to_json
 from structlearn.estimators.inputs.frames import frame_array, is_frame
 from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, not_kept, row_map_entry
 from structlearn.estimators.scikit import Rows
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 #: A map in the header of a model file: its name, values that are no arrays, the shapes of sparse ones, and
 #: the steps of the transformers inside it.
@@ -112,11 +113,11 @@ def stored_transformer(fitted: object) -> StoredTransformer:
 def _maps(fitted: Any) -> Iterator[RowMap]:
     if isinstance(fitted, StoredTransformer):
         yield from fitted.maps
-    elif type(fitted) is located("sklearn.pipeline:Pipeline"):
+    elif type(fitted) is resolve_name("sklearn.pipeline:Pipeline"):
         for _, step in fitted.steps:
             if step is not None and step != "passthrough":
                 yield from _maps(step)
-    elif type(fitted) is located("sklearn.frozen:FrozenEstimator"):
+    elif type(fitted) is resolve_name("sklearn.frozen:FrozenEstimator"):
         yield from _maps(fitted.estimator)
     elif (entry := row_map_entry(fitted)) is not None:
         yield entry.kind.of(fitted)

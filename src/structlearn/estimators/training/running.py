@@ -9,7 +9,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
-from structlearn.core.sentences import sentences
+from structlearn.core.sentences import join_sentences
 from structlearn.estimators.advice.columns import add_scaling_advice
 from structlearn.estimators.choices import (
     Auto,
@@ -29,7 +29,7 @@ from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import Penalty
 from structlearn.problem.registry import LOSSES, losses_of
 from structlearn.scoring import RowScoring, Scoring
-from structlearn.solvers.progress import watched
+from structlearn.solvers.progress import report_progress
 from structlearn.solvers.solution import Certificate, Solution
 from structlearn.solvers.solver import Solver
 from structlearn.structures import Structure
@@ -171,7 +171,7 @@ class EstimatorTraining(Generic[S]):
         def adopt(w: Array) -> None:
             estimator.structure_, estimator.weights_ = structure, w
 
-        with watched(stopping, verbose=estimator.verbose, callback=estimator.callback) as callback:
+        with report_progress(stopping, verbose=estimator.verbose, callback=estimator.callback) as callback:
             solution = solve(
                 objective,
                 solver,
@@ -179,7 +179,7 @@ class EstimatorTraining(Generic[S]):
                 seed=seed,
                 callback=callback,
                 warm=warm,
-                watch=estimator._shown(adopt),
+                watch=estimator._weights_watcher(adopt),
                 checkpoint=make_checkpoint(estimator.checkpoint),
                 resumable=resumable or estimator.warm_start,
             )
@@ -197,7 +197,7 @@ class EstimatorTraining(Generic[S]):
     def _say_why_loss(self, certificate: Certificate) -> Certificate:
         """Add the reason to the status, if the loss is not the usual one."""
         why = self.estimator.chosen_loss().why
-        return replace(certificate, status=sentences(certificate.status, why)) if why else certificate
+        return replace(certificate, status=join_sentences(certificate.status, why)) if why else certificate
 
     def _add_advice(self, certificate: Certificate, objective: Any) -> Certificate:
         """Add the cause to the status, if training has not converged and columns are not scaled."""

@@ -145,7 +145,7 @@ def start_at(objective: Objective, w: Array, before: Solution) -> Solution:
         z, h, start = np.empty(objective.point_start[-1]), np.empty(n), objective.point_start
         alone = [(i, i + 1) for i in range(n)]
         for one in objective.oracle.maximizers(
-            w, objective.cost, np.ones(n), alone, gold=objective._compared
+            w, objective.cost, np.ones(n), alone, gold=objective.gold_vertices
         ):
             i = one.first
             z[start[i] : start[i + 1]] = np.concatenate([one.vertices, one.shared])

@@ -99,7 +99,7 @@ class _Sequence(NamedTuple):
     def _alternatives(self, theta: Array) -> Array:
         """Score of each label at each token, the others being kept, but for what they have in common."""
         structure, path = self.model.structure, self.path
-        unary, steps = structure._scored(*structure._checked(theta))
+        unary, steps = structure.label_and_step_scores(*structure.read_scores(theta))
         found = unary.copy()
         for t in range(1, path.size):
             found[t] += steps[t][path[t - 1]]

@@ -11,7 +11,7 @@ import numpy as np
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
-from structlearn.structures.matching.matching import (
+from structlearn.structures.matching.kernels import (
     MatchingRecord,
     MatchingWork,
     matching_maximize,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Record, Shape, local_parts, max_value, maximize, workspace
+from structlearn.core.forms import form
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
 from structlearn.structures.base import Structure, Weights
@@ -52,8 +53,8 @@ def stored_decisions(what: str, arguments: Mapping[str, object]) -> Callable[[Ki
     return stored(what, {**arguments, "forbidden?": part_numbers})
 
 
+@form("an array of numbers of parts")
 def part_numbers(value: object) -> bool:
-    """an array of numbers of parts"""
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu"
 
 
@@ -137,7 +138,7 @@ class Decisions(Structure):
         return known & (self._sizes()[np.where(known, which, 0)] == size)
 
     def shape(self, theta: Array) -> Shape:
-        """The instance with as many parts; ValueError if there is none, or another one."""
+        """Return the instance with as many parts; ValueError if there is none, or another one."""
         size, sizes = int(np.size(theta)), self._sizes()
         fit = np.flatnonzero(sizes == size)
         if fit.size == 1:
@@ -152,7 +153,7 @@ class Decisions(Structure):
         return int(self.instances[shape[1]].most_chosen)
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The decision y itself, a 0/1 vector with one entry per part."""
+        """Return the decision y itself, a 0/1 vector with one entry per part."""
         size = self.n_parts if shape is None else shape[0]
         z = np.asarray(y, dtype=np.float64)
         if z.shape != (size,):
@@ -162,7 +163,7 @@ class Decisions(Structure):
         return z
 
     def decode(self, vertex: Array) -> Array:
-        """The decision as integers 0 and 1."""
+        """Return the decision as integers 0 and 1."""
         return np.rint(vertex).astype(np.int64)
 
     def cost(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
+from structlearn.core.forms import form
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
 from structlearn.structures.decisions.branching import BranchWork, branch_work, pack
@@ -65,13 +66,13 @@ class KnapsackWork(NamedTuple):
     branches: BranchWork
 
 
+@form("an array of weights")
 def _weights(value: object) -> bool:
-    """an array of weights"""
     return isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 2
 
 
+@form("an array of capacities")
 def _capacities(value: object) -> bool:
-    """an array of capacities"""
     return isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import Column, DataError, Tokens, open_text
 from structlearn.data.word_vectors import read_vectors
 from structlearn.storage.schema import check_form
@@ -105,7 +105,7 @@ def read_clusters(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters
             cells = line.split("\t") if "\t" in line else line.split(" ")
             if len(cells) not in (2, 3) or not all(cells):
                 raise DataError.at(
-                    path, number, f"a line is 'bits word count' or 'word cluster'; got {quoted(line, 40)}."
+                    path, number, f"a line is 'bits word count' or 'word cluster'; got {quote(line, 40)}."
                 )
             one, cluster = (cells[0], cells[1]) if len(cells) == 2 else (cells[1], cells[0])
             if len(found) < MOST_WORDS or one in wanted:

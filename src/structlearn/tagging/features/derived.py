@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import Column, Tokens
 from structlearn.storage.schema import read_json
 
@@ -70,6 +70,6 @@ def check_name(name: str) -> str:
     """Return `name` if templates can use it as the name of a column."""
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"{quoted(name)} cannot name a lexicon: use letters, digits and _, a letter first, as PERSON."
+            f"{quote(name)} cannot name a lexicon: use letters, digits and _, a letter first, as PERSON."
         )
     return name

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import listed, quoted
+from structlearn.core.wording import list_names, quote
 from structlearn.data import Tokens
 from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.segment_features import SegmentedRows
@@ -107,7 +107,7 @@ class Resources:
         names = self.names
         taken = [name for name in names if name in set(columns) or names.count(name) > 1]
         if taken:
-            raise ValueError(f"{quoted(taken[0])} is the name of another column; call the lexicon otherwise.")
+            raise ValueError(f"{quote(taken[0])} is the name of another column; call the lexicon otherwise.")
 
     def learn(self, tokens: Tokens, y: Sequence[Any] | None) -> tuple[Tokens, DerivedColumns]:
         """Return a training text with its columns, and what adds them to other texts."""
@@ -234,7 +234,7 @@ def _part(i: int, notes: dict[str, str], stored: Any) -> Derived:
     """Read one part of a model file."""
     kind = notes.get("kind", "")
     if kind not in _KINDS:
-        raise ValueError(f"its derived columns are of a kind {quoted(kind)}, not {listed(_KINDS)}")
+        raise ValueError(f"its derived columns are of a kind {quote(kind)}, not {list_names(_KINDS)}")
     own = {name: value for name, value in notes.items() if name not in ("columns", "needs")}
     texts, arrays = (
         {name.removeprefix(f"{DERIVED}{i}:"): value for name, value in those.items()}
@@ -265,6 +265,6 @@ def parse_lexicons(flags: Sequence[str]) -> dict[str, LexiconSource]:
         name, mark, path = text.partition("=")
         if not mark or not path or name in found:
             why = "is there twice" if name in found else "is not NAME=FILE"
-            raise ValueError(f"--lexicon {quoted(text)} {why}; write --lexicon PERSON=names.txt.")
+            raise ValueError(f"--lexicon {quote(text)} {why}; write --lexicon PERSON=names.txt.")
         found[check_name(name)] = os.path.expanduser(path)
     return found
