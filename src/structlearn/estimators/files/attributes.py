@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, get_type_hints
 
 import numpy as np
 
+from structlearn.core.forms import form
 from structlearn.estimators.loss_choice import AUTO
 from structlearn.problem.registry import losses_of
 from structlearn.solvers.solution import Certificate
@@ -20,43 +21,43 @@ from structlearn.structures.registry import count as count
 FORMER_LOSS = "hinge"
 
 
+@form("a finite number")
 def number(value: object) -> bool:
-    """a finite number"""
     return isinstance(value, int | float) and isfinite(value)
 
 
+@form("a positive number")
 def positive(value: object) -> bool:
-    """a positive number"""
     return number(value) and value > 0  # type: ignore[operator]
 
 
+@form("an array of labels")
 def label_array(value: object) -> bool:
-    """an array of labels"""
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.size > 0
 
 
+@form("an array of names")
 def name_array(value: object) -> bool:
-    """an array of names"""
     return label_array(value) and all(isinstance(one, str) for one in value.tolist())  # type: ignore[attr-defined]
 
 
+@form("an array of labels, or nothing")
 def labels_if_any(value: object) -> bool:
-    """an array of labels, or nothing"""
     return value is None or label_array(value)
 
 
+@form("an array of finite numbers")
 def numbers(value: object) -> bool:
-    """an array of finite numbers"""
     return isinstance(value, np.ndarray) and value.dtype.kind in "iuf" and bool(np.isfinite(value).all())
 
 
+@form("a row of finite numbers")
 def row_of_numbers(value: object) -> bool:
-    """a row of finite numbers"""
     return numbers(value) and value.ndim == 1 and value.size > 0  # type: ignore[attr-defined]
 
 
+@form("an array of codes")
 def codes(value: object) -> bool:
-    """an array of codes"""
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu"
 
 
