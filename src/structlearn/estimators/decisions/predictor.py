@@ -310,9 +310,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
         return regret
 
-    def _shown(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
+    def _weights_watcher(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
         """What `solve` shows its weights to: early stopping, and whoever else watches."""
-        watch, choice = super()._shown(place), getattr(self, "validation_", None)
+        watch, choice = super()._weights_watcher(place), getattr(self, "validation_", None)
         if choice is None:
             return watch
 
