@@ -217,7 +217,7 @@ class DecisionLoss(nn.Module):
 
     where r is -s c for "spo+" (Elmachtoub and Grigas 2022), the Hamming costs of mu for "imitation", and
     noise sigma Z for "perturbed" (Berthet et al. 2020), of which the mean over `n_samples` new draws per call
-    is taken. They are the losses of `structlearn.DecisionPredictor`.
+    is taken. They are the losses of `DecisionPredictor`.
 
     Parameters
     ----------

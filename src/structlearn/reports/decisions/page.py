@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from structlearn.core.contract import Array
 from structlearn.reports.comparison import write_csv
 from structlearn.reports.decisions.grid import FACTORS, METHODS, N_TEST, PROBLEMS
-from structlearn.reports.decisions.study import CellResult
+from structlearn.reports.decisions.study import DecisionResult
 from structlearn.reports.machine import machine
 from structlearn.reports.page import Page
 from structlearn.reports.plots import COLOURS, MARKERS, add_grid, panels, save_both
@@ -57,7 +57,7 @@ class Group(NamedTuple):
         return float(less.mean()), float(error)
 
 
-def write_decisions(results: Sequence[CellResult], out: Path, about: Mapping[str, object]) -> Path:
+def write_decisions(results: Sequence[DecisionResult], out: Path, about: Mapping[str, object]) -> Path:
     """Write index.html, the figures and the numbers into `out`; return the path of the page."""
     rows = [{**one.cell._asdict(), **method._asdict()} for one in results for method in one.methods]
     write_csv(out / "table.csv", list(rows[0]), ([*row.values()] for row in rows))
@@ -76,9 +76,9 @@ def write_decisions(results: Sequence[CellResult], out: Path, about: Mapping[str
     return out / "index.html"
 
 
-def grouped(results: Iterable[CellResult]) -> list[Group]:
+def grouped(results: Iterable[DecisionResult]) -> list[Group]:
     """Put the data sets together that differ in their seed alone, in order."""
-    found: dict[tuple[str, float, int, int], list[CellResult]] = {}
+    found: dict[tuple[str, float, int, int], list[DecisionResult]] = {}
     for one in results:
         cell = one.cell
         found.setdefault((cell.problem, cell.noise, cell.n, cell.degree), []).append(one)
@@ -89,7 +89,7 @@ def grouped(results: Iterable[CellResult]) -> list[Group]:
     ]
 
 
-def _numbers(results: Sequence[CellResult]) -> tuple[Array, Array]:
+def _numbers(results: Sequence[DecisionResult]) -> tuple[Array, Array]:
     by_method = [{one.method: one for one in result.methods} for result in results]
     regrets = [[100 * one[name].test_regret for name in METHODS] for one in by_method]
     return np.array(regrets), np.array([[one[name].cpu_seconds for name in METHODS] for one in by_method])

@@ -33,14 +33,14 @@ class MethodResult(NamedTuple):
     cpu_seconds: float
 
 
-class CellResult(NamedTuple):
+class DecisionResult(NamedTuple):
     """What came of all methods on one data set."""
 
     cell: DecisionCell
     methods: list[MethodResult]
 
 
-def measure_cell(cell: DecisionCell) -> CellResult:
+def measure_cell(cell: DecisionCell) -> DecisionResult:
     """Train every method on a data set, with the lambda of the least regret on the validation examples."""
     X, costs, structure = cell.data()
     ends = [cell.n, cell.n + cell.n_validation]
@@ -52,7 +52,7 @@ def measure_cell(cell: DecisionCell) -> CellResult:
         for loss, options in METHODS.items():
             model = DecisionPredictor(structure, loss=loss, sense=sense, random_state=cell.seed, **options)
             found.append(_measure_method(model, *parts))
-    return CellResult(cell, found)
+    return DecisionResult(cell, found)
 
 
 def _measure_method(model: DecisionPredictor, train: Any, validation: Any, test: Any) -> MethodResult:
@@ -76,7 +76,7 @@ def _measure_method(model: DecisionPredictor, train: Any, validation: Any, test:
 
 def run_cells(
     cells: Sequence[DecisionCell], out: Path, jobs: int, tell: Callable[[str], object]
-) -> list[CellResult]:
+) -> list[DecisionResult]:
     """Measure the data sets that `out` does not keep yet, several at once; return the results of all."""
     folder = make_folder(out / CELLS)
     missing = [one for one in cells if not (folder / one.file).exists()]
@@ -90,7 +90,7 @@ def run_cells(
     return [read_result(folder / one.file) for one in cells]
 
 
-def _measured(cells: Sequence[DecisionCell], jobs: int) -> Iterator[CellResult]:
+def _measured(cells: Sequence[DecisionCell], jobs: int) -> Iterator[DecisionResult]:
     if jobs == 1 or len(cells) < 2:
         yield from map(measure_cell, cells)
         return
@@ -99,18 +99,18 @@ def _measured(cells: Sequence[DecisionCell], jobs: int) -> Iterator[CellResult]:
         yield from pool.imap_unordered(measure_cell, cells)
 
 
-def keep(result: CellResult, folder: Path) -> None:
+def keep(result: DecisionResult, folder: Path) -> None:
     """Write the result of a data set, whole or not at all."""
     shown = {"cell": result.cell._asdict(), "methods": [one._asdict() for one in result.methods]}
     with atomic_write(folder / result.cell.file) as aside:
         aside.write_text(json.dumps(shown, indent=1), encoding="utf-8")
 
 
-def read_result(path: Path) -> CellResult:
+def read_result(path: Path) -> DecisionResult:
     """Read what was kept of a data set; DataError says what to do if that cannot be."""
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
         cell = DecisionCell(**given["cell"])
-        return CellResult(cell, [MethodResult(**one) for one in given["methods"]])
+        return DecisionResult(cell, [MethodResult(**one) for one in given["methods"]])
     except (ValueError, TypeError, KeyError):
         raise DataError(f"{path} is not the result of a study; remove it, and run the study again.") from None
