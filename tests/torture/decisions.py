@@ -54,7 +54,7 @@ def complaints(rng: Rng, drawn: Drawn, solver: str) -> list[str]:
     sign = -1.0 if sense == "min" else 1.0
     best = [drawn.vertices[np.argmax(drawn.vertices @ (sign * c))] for c in costs]
     if not any(one.any() for one in best):
-        costs = -costs
+        costs = sign * (np.abs(costs) + 1.0)
     model = DecisionPredictor(
         drawn.structure,
         sense=sense,
