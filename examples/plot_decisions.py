@@ -5,7 +5,8 @@ Routes that are predicted
 Travel times of the streets of a town depend on what is known in the morning. A linear model predicts them,
 and the van takes the shortest path by the prediction. Trained by least squares, the model is close to the
 times on average. Trained for the decision (SPO+), it is close where the choice of the path depends on it.
-Each panel is one morning: the best path in grey, and the paths by both models.
+The panels are the three mornings on which least squares lost most: the best path in grey, the paths by both
+models, and wider lines for streets that took longer.
 """
 
 import matplotlib.pyplot as plt
