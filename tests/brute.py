@@ -44,6 +44,7 @@ from structlearn.structures import (
     LabelGraph,
     Matching,
     NonProjectiveTree,
+    Program,
     ProjectiveTree,
     Segments,
     ShortestPath,
@@ -412,6 +413,10 @@ STRUCTURES = {
     "assignment": decisions([Assignment(2, 3), Assignment(2)], is_assignment),
     "paths without an edge": decisions(
         [ShortestPath.grid(2, 3).without([1])], lambda structure, z: is_path(structure, z) and not z[1]
+    ),
+    "program": decisions(
+        [Program([[2, 3, 1, 4]], [6], [[1, 0, 1, 1]], [2], integrality=True), Program([[1, 1]], [1])],
+        lambda structure, z: structure.instances[0].violation(z) == 0,
     ),
     "own, plain Python": two_of(ChooseTwo(), [4, 3]),
     "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),

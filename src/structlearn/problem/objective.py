@@ -297,8 +297,10 @@ class Objective:
     def magnitude(self) -> Magnitude:
         """What P and D add up, for bounds of their rounding errors."""
         entries = self.most_entries + self.scoring.shapes[:, 0]  # an entry may be as large as there are rows
-        accuracy = self.regularizer.accuracy(self.structure)
-        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, accuracy, self.n_jobs)
+        accuracy, most = self.regularizer.accuracy(self.structure), max(self.structure.largest_entry, 1.0)
+        return Magnitude.of_examples(
+            self.scoring, entries, self.cost, most * self.weight, accuracy, self.n_jobs
+        )
 
     def primal_rounding(self, w: Array, value: float) -> float:
         return self.magnitude.primal(w, value)

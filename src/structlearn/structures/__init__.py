@@ -11,6 +11,7 @@ from structlearn.structures.cut.cut import Cut
 from structlearn.structures.decisions.assignment import Assignment
 from structlearn.structures.decisions.knapsack import Knapsack
 from structlearn.structures.decisions.paths import ShortestPath
+from structlearn.structures.decisions.program import Program
 from structlearn.structures.decisions.spanning_trees import SpanningTree
 from structlearn.structures.decisions.subsets import Subset, TopK
 from structlearn.structures.flat.cube import Cube
@@ -36,6 +37,7 @@ __all__ = [
     "NonProjectiveTree",
     "OwnStructure",
     "PairwiseGraph",
+    "Program",
     "ProjectiveTree",
     "Segments",
     "ShortestPath",

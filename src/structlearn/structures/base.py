@@ -87,6 +87,8 @@ class Structure(ABC):
     part_ndim: int = 1
     #: Whether the parts that the squared norm covers are between 0 and 1.
     zero_one: bool = True
+    #: The largest absolute value of a local part of a vertex.
+    largest_entry: float = 1.0
     #: Whether others may be negative.
     signed: bool = False
     #: What compiled code calls where `maximize` is plain Python.
