@@ -95,6 +95,21 @@ def make_solver(polyhedron: Polyhedron) -> Solver:
     return ScipySolver(polyhedron) if highspy is None else KeptModel(polyhedron)
 
 
+def vertex_basis(polyhedron: Polyhedron) -> Array | None:
+    """Return the state of each part and row at a vertex: 0 and 1 at a bound, 2 basic; None if not known."""
+    if highspy is None:
+        return None
+    model = _model(polyhedron, np.zeros(polyhedron.n_parts, dtype=bool))
+    model.run()
+    basis = model.getBasis()
+    states = [*basis.col_status, *basis.row_status]
+    kinds = highspy.HighsBasisStatus
+    names = {kinds.kLower: 0, kinds.kUpper: 1, kinds.kBasic: 2}
+    if _what_it_says(model) or not basis.valid or not set(states) <= names.keys():
+        return None
+    return np.array([names[one] for one in states])
+
+
 class KeptModel:
     """A model in `highspy`, which changes scores and goes on from the last basis."""
 
@@ -103,6 +118,8 @@ class KeptModel:
         self.linear = _model(polyhedron, np.zeros(polyhedron.n_parts, dtype=bool))
         self.mixed = _model(polyhedron, polyhedron.whole) if polyhedron.whole.any() else None
         self._parts = np.arange(polyhedron.n_parts, dtype=np.int32)
+        #: models whose bounds are not those of the polyhedron
+        self._changed: list[Any] = []
 
     def relaxed(self, theta: Array, lower: Array, upper: Array) -> Answer:
         model, polyhedron = self.linear, self.polyhedron
@@ -125,14 +142,13 @@ class KeptModel:
         return Answer(point, float(info.mip_dual_bound), said)
 
     def _ask(self, model: Any, theta: Array, lower: Array, upper: Array) -> None:
-        size, own = theta.size, self.polyhedron
-        changed = lower is not own.lower or upper is not own.upper
-        if changed:
+        """Solve a model, whose bounds stay until others are given."""
+        size, own = theta.size, lower is self.polyhedron.lower and upper is self.polyhedron.upper
+        if not own or any(one is model for one in self._changed):
             model.changeColsBounds(size, self._parts, lower, upper)
+        self._changed = [one for one in self._changed if one is not model] + ([] if own else [model])
         model.changeColsCost(size, self._parts, theta)
         model.run()
-        if changed:
-            model.changeColsBounds(size, self._parts, own.lower, own.upper)
 
 
 def _tightened(polyhedron: Polyhedron, lower: Array, upper: Array) -> Polyhedron:

@@ -11,21 +11,24 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.callbacks import Callback
-from structlearn.core.contract import Array, Record, Shape, max_value, maximize
-from structlearn.core.kernels import implements, leaf
+from structlearn.core.contract import Array, Record, Shape, max_value, maximize, workspace
+from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.words import call
 from structlearn.structures.base import Structure, Weights
 from structlearn.structures.decisions.decision import Decisions, of_instances
 from structlearn.structures.decisions.program_input import as_polyhedron, check_limits, implied_bounds
 from structlearn.structures.decisions.program_oracle import RELATIVE, ProgramOracle
+from structlearn.structures.decisions.simplex import SimplexWork, Tables, lay_out, simplex_work, solve_by_table
 from structlearn.structures.registry import stored
 
 
 @of_instances
-class CalledInstances(NamedTuple):
-    """The compiled form of `Program`: plain Python, by the address of a `core.callbacks.Callback`."""
+class ProgramRecord(NamedTuple):
+    """The compiled form of `Program`: small linear programs as tables, and what answers for all others."""
 
+    #: of a `core.callbacks.Callback`
     address: int
+    tables: Tables
 
 
 def _numbers(value: object) -> bool:
@@ -134,13 +137,13 @@ class Program(Decisions):
         return found
 
     @cached_property
-    def instance_record(self) -> Record:
-        return self.record
+    def instance_record(self) -> ProgramRecord:
+        assert self.python is not None
+        return ProgramRecord(self.python.address, lay_out(self.instances))
 
     @property
     def record(self) -> Record:  # type: ignore[override]
-        assert self.python is not None
-        return CalledInstances(self.python.address)
+        return self.instance_record
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -216,17 +219,41 @@ def _arrays(matrix: Any) -> tuple[Array, Array, Array]:
     return matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
 
 
-@implements(maximize, CalledInstances)
+@implements(workspace, ProgramRecord)
+@jitable
+def program_workspace(structure: ProgramRecord, shape: Shape) -> SimplexWork:
+    return simplex_work(structure.tables)
+
+
+@leaf
+def _ask(
+    structure: ProgramRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: SimplexWork,
+    vertex: Array,
+    bound: int,
+) -> float:
+    if not solve_by_table(structure.tables, shape[1], theta, work, vertex):
+        return call(structure.address, (bound, shape[0], shape[1], theta, shared, vertex))
+    value = 0.0
+    for j in range(theta.size):
+        value += theta[j] * vertex[j]
+    return value
+
+
+@implements(maximize, ProgramRecord)
 @leaf
 def program_maximize(
-    structure: CalledInstances, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+    structure: ProgramRecord, shape: Shape, theta: Array, shared: Array, work: SimplexWork, vertex: Array
 ) -> float:
-    return call(structure.address, (0, shape[0], shape[1], theta, shared, vertex))
+    return _ask(structure, shape, theta, shared, work, vertex, 0)
 
 
-@implements(max_value, CalledInstances)
+@implements(max_value, ProgramRecord)
 @leaf
 def program_max_value(
-    structure: CalledInstances, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+    structure: ProgramRecord, shape: Shape, theta: Array, shared: Array, work: SimplexWork, vertex: Array
 ) -> float:
-    return call(structure.address, (1, shape[0], shape[1], theta, shared, vertex))
+    return _ask(structure, shape, theta, shared, work, vertex, 1)

@@ -87,7 +87,7 @@ class ProgramOracle:
         scores = theta / size if size > 0.0 else theta
         answer = self._relaxed(which, scores, lower, upper)
         if answer.point.size == 0:
-            if not pool.count or not forbidden.any():
+            if not forbidden.any():
                 raise ValueError(unsolvable(answer.said))
             return np.zeros(theta.size), -np.inf, -np.inf
         point = _rounded(program, answer.point)
@@ -128,7 +128,7 @@ class ProgramOracle:
             raise ValueError(
                 f"HiGHS found no solution in time (it says: {answer.said}); raise time_limit."
             )
-        if best.size and not pool.count and "nfeasible" in answer.said:
+        if not best.size and lower is program.lower:
             raise ValueError(unsolvable(answer.said))
         return best, bound
 
