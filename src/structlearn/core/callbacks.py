@@ -21,16 +21,12 @@ class Callback:
     `bound`, of the same arguments, is asked for `max_value` in its place, where answers may be below it.
     Compiled code cannot raise what Python raised. The first exception is kept, all later calls return -inf,
     with which no step is made, and `raise_failure` raises it after the pass.
-
-    Attributes
-    ----------
-    calls : how often compiled code has called
     """
 
     def __init__(self, answer: Answer, bound: Answer | None = None) -> None:
         self._answer = answer
         self._bound = bound
-        self.calls = 0
+        self._calls = 0
         self._failure: BaseException | None = None
         self._function = _Function(self._respond)
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
@@ -51,7 +47,7 @@ class Callback:
             return -np.inf
         try:
             vectors = _view(theta, n_theta), _view(shared, n_shared), _view(vertex, n)
-            self.calls += 1
+            self._calls += 1
             answer = self._bound if asks_for_a_bound and self._bound is not None else self._answer
             return float(answer((rows, columns), *vectors))
         except BaseException as error:
@@ -60,6 +56,11 @@ class Callback:
 
     def __reduce__(self) -> tuple[type[Callback], tuple[object, ...]]:
         return Callback, (self._answer, self._bound)
+
+    @property
+    def calls(self) -> int:
+        """How often there was an answer; an object that answers may count its own `calls`."""
+        return int(getattr(self._answer, "calls", self._calls))
 
     def raise_failure(self) -> None:
         """Raise what a call has raised since the last time, if anything."""

@@ -143,6 +143,11 @@ class Objective:
     def exact(self) -> bool:
         return self.structure.exact
 
+    @property
+    def python_calls(self) -> int:
+        """How often a `maximize` in plain Python has answered."""
+        return 0 if self.structure.python is None else self.structure.python.calls
+
     @cached_property
     def polytopes(self) -> str:
         structure, scoring = self.structure, self.scoring

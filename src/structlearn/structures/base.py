@@ -99,6 +99,12 @@ class Structure(ABC):
         """Whether `maximize` is compiled, so that threads may run it side by side."""
         return self.python is None
 
+    def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
+        """Be told the questions of compiled code that follows, in its order: plain Python may work ahead."""
+
+    def forget(self) -> None:
+        """Be told that compiled code has asked them."""
+
     def raise_failure(self) -> None:
         """To be called after compiled code: raises what `maximize` has raised inside, if anything."""
         raise_uncompiled()

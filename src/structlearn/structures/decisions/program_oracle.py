@@ -46,6 +46,8 @@ class ProgramOracle:
         self.gap = gap
         self.seconds = np.inf if seconds is None else seconds
         self.bounded = bounded
+        #: how often HiGHS was asked
+        self.calls = 0
         self._solvers = local()
         self._known = [SolutionPool(one.n_parts) for one in programs]
         self._answers: dict[tuple[int, bytes], tuple[Array, float, float]] = {}
@@ -105,6 +107,7 @@ class ProgramOracle:
         return point, value, max(bound * size if size > 0.0 else value, value)
 
     def _relaxed(self, which: int, scores: Array, lower: Array, upper: Array) -> Answer:
+        self.calls += 1
         return self._solver(which).relaxed(scores, lower, upper)
 
     def _in_whole_numbers(
@@ -118,6 +121,7 @@ class ProgramOracle:
         best = pool.best(scores, lower, upper)
         if best.size and self._is_close(float(scores @ best), bound, slack):
             return best, bound
+        self.calls += 1
         answer = self._solver(which).whole(scores, lower, upper, self.gap, self.seconds)
         bound = min(bound, answer.bound)
         if answer.point.size:
