@@ -25,6 +25,12 @@ from structlearn.estimators.decisions.training import DecisionTraining, Validati
 from structlearn.estimators.decisions.two_stage import fit_two_stage
 from structlearn.estimators.files.attributes import StoredForm, count
 from structlearn.estimators.inputs.checking import check_weights, stack_examples, summed_duplicates
+from structlearn.estimators.inputs.instances import (
+    example_shapes,
+    own_instances,
+    refuse_without_instances,
+    takes_instances,
+)
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Rows, check_is_fitted, drawn_seed
 from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
@@ -158,7 +164,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             What each part costs (with sense="max", what it is worth), all of it.
         sample_weight : array-like of shape (n,), optional
         instances : sequence of structures, optional
-            One per example, all of one class, where examples have graphs, weights or capacities of their own.
+            One per example, all of one class, where examples have graphs, weights or capacities of their own;
+            for an oracle of your own with `maximize(theta, x)`, the x of each example.
         known_costs : as costs, optional
             The part of the costs that is known beforehand; the rest is predicted.
         """
@@ -268,7 +275,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
                 "The best decision of every example is to take no part, so that there is nothing to learn: "
                 f"check the signs of the costs, or give sense={other!r}."
             )
-        if isinstance(asked.structure, OwnStructure):
+        if isinstance(asked.structure, OwnStructure) and asked.structure.instances is None:
             refuse_wrong_oracle(asked.structure, asked.scoring.shapes, gold)
         return gold
 
@@ -365,11 +372,15 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         self, axes: Sequence[tuple[int, ...]], instances: Instances
     ) -> tuple[Structure, list[Shape]]:
         """The structure of all examples, and the shape of each."""
+        if instances is not None and takes_instances(self.structure):
+            n_parts = [int(np.prod(one)) for one in axes]
+            return own_instances(self.structure, instances, n_parts), example_shapes(n_parts)
         if instances is not None:
             return _together(instances, axes)
         if self.structure is None:
             raise ValueError("DecisionPredictor needs a structure: DecisionPredictor(structure).")
         structure = as_structure(self.structure)
+        refuse_without_instances(structure)
         structure = Whole(structure) if structure.n_shared else structure
         shapes: dict[tuple[int, ...], Shape] = {}
         for i, one in enumerate(axes):
