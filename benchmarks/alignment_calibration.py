@@ -27,7 +27,7 @@ from common import DATA, machine, note, recorded
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.files.pair_files import read_pair_file
-from structlearn.alignment.gold.confidence import EVIDENCE, fit_coefficients, probabilities
+from structlearn.alignment.gold.confidence import EVIDENCE, fit_coefficients, link_probabilities
 from structlearn.alignment.links import Links, read_links
 
 LANGUAGES = ("it", "nl", "hu")
@@ -79,7 +79,7 @@ def loose(gold: Gold, share: float) -> Gold:
 def rows(aligner: Aligner, pairs: list[Any], links: list[Links]) -> tuple[np.ndarray, np.ndarray]:
     """The evidence of the predicted links, and whether they are right."""
     features = aligner.features(pairs)
-    linked = aligner._linked(features)
+    linked = aligner._best_cells(features)
     found = aligner._evidence(features, features.F[linked.number] @ aligner.weights_, linked)
     right = [
         (i, j) in links[k].possible for k, i, j in zip(linked.pair, linked.i.tolist(), linked.j.tolist())
@@ -132,7 +132,7 @@ def fit() -> None:
     print(", ".join(f"{value:.2f}" for value in fitted))
     for kind, one, own in parts:
         one[:, EVIDENCE.index("score")] = 0.0
-        sure = probabilities(one, fitted)
+        sure = link_probabilities(one, fitted)
         print(f"{kind}: {len(own)} links, right {own.mean():.3f}, said {sure.mean():.3f}, ", end="")
         print(f"error {error(sure, own):.3f}")
 

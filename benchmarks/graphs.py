@@ -26,7 +26,7 @@ from structlearn.core.memory import anonymous_bytes
 from structlearn.data import open_packed, pack
 from structlearn.structures import LabelGraph
 from structlearn.structures.graph.bounded import best_labelling
-from structlearn.structures.graph.inference import fill
+from structlearn.structures.graph.inference import fill_tables
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.graphs import Graph, grid_graph, make_graph
 
@@ -130,7 +130,7 @@ def answer(
     work = workspace(record, structure.shapes[0])
 
     def run() -> tuple[float, float]:
-        fill(record.scores, 0, theta, np.empty(0), work.labels)
+        fill_tables(record.scores, 0, theta, np.empty(0), work.labels)
         value, bound, _ = best_labelling(record, 0, tight, work)
         return value, bound
 

@@ -17,7 +17,7 @@ from structlearn.reports.plots import save_figure
 from structlearn.reports.scaling.analysis import Exponent, growth, winner, without_winner
 from structlearn.reports.scaling.figures import study_figures
 from structlearn.reports.scaling.grid import PER_EXAMPLE, Cell
-from structlearn.reports.scaling.page import counted
+from structlearn.reports.scaling.page import count_cells
 from structlearn.reports.scaling.results import Results
 from structlearn.reports.scaling.study import FILE, read_results
 from structlearn.reports.tables import brief, size
@@ -44,7 +44,7 @@ def seconds(value: float) -> str:
 def run(studies: list[Results]) -> str:
     """What was run, and where."""
     where = machine()
-    rows = [[one.problem, one.what, said_sizes(one), counted(one).partition(".")[0]] for one in studies]
+    rows = [[one.problem, one.what, said_sizes(one), count_cells(one).partition(".")[0]] for one in studies]
     said = f"{where['processor']}; {where['versions']}.\n"
     return table(("problem", "outputs", "n", "cells"), rows) + "\n" + said
 
@@ -119,7 +119,7 @@ def took(results: Results, cell: Cell, gap: float) -> str:
     """What a gap took."""
     found = results.effort(cell, gap)
     if found is None:
-        return results.said(cell, gap, seconds)
+        return results.seconds_text(cell, gap, seconds)
     return f"{brief(found.passes, 3)}, {seconds(found.cpu_seconds)}, {size(found.memory_bytes)}"
 
 

@@ -173,8 +173,8 @@ def test_entries_say_what_the_classes_need():
         assert entry.needs <= NEEDS.keys()
         assert {*entry.penalties} <= {*PENALTIES}
         if {HINGE, SMOOTH} & {*entry.trains}:
-            assert entry.made({}).needs == entry.needs, entry.name
-            assert entry.made({}).penalties == entry.penalties, entry.name
+            assert entry.make_solver({}).needs == entry.needs, entry.name
+            assert entry.make_solver({}).penalties == entry.penalties, entry.name
 
 
 def test_options_are_those_of_the_classes():
@@ -182,7 +182,7 @@ def test_options_are_those_of_the_classes():
     for entry in SOLVERS.values():
         assert all(entry.options.values()), f"{entry.name} has an option without help"
         if {HINGE, SMOOTH} & {*entry.trains}:
-            known = {field.name for field in fields(entry.made({}))}
+            known = {field.name for field in fields(entry.make_solver({}))}
             assert entry.options.keys() <= known | spoken, entry.name
 
 
@@ -468,4 +468,4 @@ def test_regression_has_its_own_solvers():
 def test_names_in_a_sentence():
     assert [either("a"), either("ab"), either("abc")] == ["a", "a or b", "a, b or c"]
     with pytest.raises(ValueError, match=r"Unknown thing 'x'; valid are ."):
-        Registry("thing").named("x")
+        Registry("thing").entry("x")

@@ -5,7 +5,7 @@ Everything is imported when it is first used, so that `import structlearn` is qu
 
 from typing import TYPE_CHECKING, Any
 
-from structlearn.core.lazy import names_of
+from structlearn.core.imports import names_of
 from structlearn.estimators import ESTIMATORS
 
 __version__ = "0.2.0"

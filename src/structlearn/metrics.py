@@ -30,8 +30,8 @@ Outputs: TypeAlias = Sequence[object] | Array
 
 
 def refuse_sparse(y: object, name: str = "y") -> None:
-    """TypeError for outputs that are a sparse matrix, or a list of some: NumPy makes no arrays of them."""
-    for place, one in [(name, y), *((f"{name}[{i}]", one) for i, one in enumerate(_listed(y)))]:
+    """Raise a TypeError for outputs that are a sparse matrix, or a list of some: NumPy cannot read them."""
+    for place, one in [(name, y), *((f"{name}[{i}]", one) for i, one in enumerate(_items_of_list(y)))]:
         if hasattr(one, "toarray"):
             raise TypeError(
                 f"{place} is sparse ({type(one).__name__}), and outputs are read as arrays; give "
@@ -39,11 +39,11 @@ def refuse_sparse(y: object, name: str = "y") -> None:
             )
 
 
-def _listed(y: object) -> Sequence[object]:
+def _items_of_list(y: object) -> Sequence[object]:
     return y if isinstance(y, list | tuple) else ()
 
 
-def _paired(y_true: Outputs, y_pred: Outputs) -> list[tuple[Array, Array]]:
+def _pair_outputs(y_true: Outputs, y_pred: Outputs) -> list[tuple[Array, Array]]:
     refuse_sparse(y_true)
     if len(y_true) != len(y_pred):
         raise ValueError(f"{len(y_true)} outputs were given but {len(y_pred)} predicted.")
@@ -66,8 +66,8 @@ def _weights(sample_weight: ArrayLike | None, n: int) -> Array:
 
 
 def sequence_accuracy(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
-    """Share of positions with the right label, over all sequences."""
-    pairs = _paired(y_true, y_pred)
+    """Return the share of positions with the right label, over all sequences."""
+    pairs = _pair_outputs(y_true, y_pred)
     right = np.array([np.sum(a == b) for a, b in pairs])
     size = np.array([a.size for a, _ in pairs])
     weight = _weights(sample_weight, len(pairs))
@@ -77,20 +77,20 @@ def sequence_accuracy(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike
 
 
 def exact_match(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
-    """Share of outputs that are right as a whole."""
-    right = [np.array_equal(a, b) for a, b in _paired(y_true, y_pred)]
+    """Return the share of outputs that are right as a whole."""
+    right = [np.array_equal(a, b) for a, b in _pair_outputs(y_true, y_pred)]
     return _average(np.array(right), sample_weight)
 
 
 def subset_accuracy(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows of a 0/1 matrix that are right as a whole."""
+    """Return the share of rows of a 0/1 matrix that are right as a whole."""
     refuse_sparse(y_true)
     return _average((np.asarray(y_true) == np.asarray(y_pred)).all(axis=1), sample_weight)
 
 
 def hamming_loss(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
-    """Mean over outputs of the share of wrong entries."""
-    wrong = [np.mean(a != b) for a, b in _paired(y_true, y_pred)]
+    """Return the mean over outputs of the share of wrong entries."""
+    wrong = [np.mean(a != b) for a, b in _pair_outputs(y_true, y_pred)]
     return _average(np.array(wrong), sample_weight)
 
 
@@ -118,7 +118,7 @@ class LabelScores(NamedTuple):
 
 
 def label_scores(y_true: Sequence[Hashable], y_pred: Sequence[Hashable]) -> dict[Hashable, LabelScores]:
-    """Scores of each label that is in either: numbers first, then strings, each in their order."""
+    """Return the scores of each label that is in either: numbers first, then strings, each in their order."""
     gold, found = Counter(y_true), Counter(y_pred)
     right = Counter(a for a, b in zip(y_true, y_pred, strict=True) if a == b)
     labels = sorted(gold | found, key=lambda label: (isinstance(label, str), label))
@@ -134,8 +134,8 @@ class LinkScores(NamedTuple):
 
 
 def link_scores(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> LinkScores:
-    """Precision, recall and F1 of 0/1 tables of links. Where nothing is predicted, precision is 1."""
-    pairs = _paired(y_true, y_pred)
+    """Return precision, recall and F1 of 0/1 tables of links. Where nothing is predicted, precision is 1."""
+    pairs = _pair_outputs(y_true, y_pred)
     counts = np.array([[np.sum((a == 1) & (b == 1)), np.sum(a == 1), np.sum(b == 1)] for a, b in pairs])
     weight = _weights(sample_weight, len(pairs))
     both, gold, found = (float(total) for total in weight @ counts)
@@ -203,4 +203,4 @@ def normalized_regret(
 
 def decision_costs(costs: Outputs, decided: Outputs) -> Array:
     """Return <c, z> of each example."""
-    return np.array([float(np.vdot(c, z)) for c, z in _paired(costs, decided)])
+    return np.array([float(np.vdot(c, z)) for c, z in _pair_outputs(costs, decided)])

@@ -70,7 +70,7 @@ class _Move(torch.autograd.Function):
 
 
 class _Last(torch.autograd.Function):
-    """Values as they are, which depend on `sources` in a way that cannot be differentiated any more."""
+    """Values as they are, whose dependence on `sources` cannot be differentiated any more."""
 
     @staticmethod
     def forward(ctx: Any, local: Tensor, of_shared: Tensor, *sources: Tensor) -> tuple[Tensor, Tensor]:
@@ -123,7 +123,7 @@ class StructuredLayer(nn.Module):
     def forward(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
     ) -> Tensor:
-        """Predictions of a batch.
+        """Return predictions for a batch.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value
 
 
 def _inner(theta: Array, mu: Array) -> Array:
-    """<theta, mu> of each example, where a forbidden part (-inf) that mu does not use counts nothing."""
+    """Return <theta, mu> per example, where a forbidden part (-inf) that mu does not use counts nothing."""
     terms = np.where(mu != 0, theta, 0.0) * mu
     return np.asarray(terms.sum(axis=tuple(range(1, terms.ndim))))
 

@@ -9,7 +9,7 @@ from model_files import rewrite
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.corpus import load_corpus
 from structlearn.alignment.gold.context import fill_context
-from structlearn.alignment.gold.features import STRONG, SpelledWords, edge_features, feature_names
+from structlearn.alignment.gold.features import STRONG, SpelledWords, edge_features, link_feature_names
 from structlearn.alignment.gold.learning import gold_of
 from structlearn.alignment.gold.vectors import WordVectors, nearest_links, unit_rows
 from structlearn.alignment.gold.words import gold_surplus
@@ -52,7 +52,7 @@ def aligner(pairs, links, rule):
 def test_features_are_what_their_names_say(rule):
     pair = (["the", "house", "zurich", "."], ["la", "maison", "zurich", "."])
     features = edge_features(rule.statistics_, [([], ["x"]), pair])
-    x = dict(zip(feature_names(), features.F.reshape(4, 4, -1).transpose(2, 0, 1), strict=True))
+    x = dict(zip(link_feature_names(), features.F.reshape(4, 4, -1).transpose(2, 0, 1), strict=True))
     tables = rule.statistics_.tables(*pair)
     a = tables.agreement()
     np.testing.assert_allclose(x["constant"], STRONG)
@@ -192,7 +192,7 @@ def test_words_are_looked_up_in_lower_case_and_without_accents(rule, pairs):
     source, target = pairs[0]
     assert rule.predict([([word.upper() for word in source], target)]) == rule.predict([(source, target)])
     bare = Aligner(strip_accents=True).fit([], statistics=rule.statistics_)
-    assert bare._written((["Été"], ["CŒUR"])) == (["ete"], ["coeur"])
+    assert bare.write_pair((["Été"], ["CŒUR"])) == (["ete"], ["coeur"])
 
 
 def test_files(aligner, rule, pairs, tmp_path):
@@ -215,7 +215,7 @@ def test_vectors_add_cosines(rule, pairs, links, tmp_path):
         WordVectors(["unseen", *side], np.pad(M, ((1, 0), (0, 0)))) for side, M in zip(words, sides)
     )
     found = Aligner(**PARAMETERS).fit(pairs[:30], links[:30], statistics=rule.statistics_, vectors=vectors)
-    assert found.feature_names_ == feature_names(vectors=True, taught=True)
+    assert found.feature_names_ == link_feature_names(vectors=True, taught=True)
     source, target = [*pairs[0][0], "?!?"], pairs[0][1]
     features = found.features([([], ["x"]), (source, target)]).F.reshape(len(source), len(target), -1)
     cosine = vectors[0].of(source) @ vectors[1].of(target).T
@@ -419,10 +419,10 @@ def test_context_of_copies():
 def test_files_of_before_have_fewer_features(aligner, pairs, tmp_path):
     """A model of before the mean, of gold words and of jumps by classes predicts by what it has."""
     aligner.save(tmp_path / "model.st")
-    n = len(feature_names())
+    n = len(link_feature_names())
 
     def older(header, tensors):
-        header["fitted"]["feature_names_"] = feature_names()[: n - 1]
+        header["fitted"]["feature_names_"] = link_feature_names()[: n - 1]
         tensors["weights"] = tensors["weights"][: n - 1]
         for name in ("statistics.forward", "statistics.reverse"):
             tensors[f"{name}.jumps"] = tensors[f"{name}.jumps"][-2].copy()

@@ -11,9 +11,9 @@ from structlearn.alignment.gold.confidence import (
     EVIDENCE,
     USUAL,
     Cells,
+    drop_words,
     fit_coefficients,
-    loosened,
-    probabilities,
+    link_probabilities,
     without_own_words,
 )
 from structlearn.alignment.links import Links
@@ -60,7 +60,7 @@ def test_evidence_is_what_its_names_say(rule):
 def test_coefficients_minimise_the_loss():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, len(EVIDENCE)))
-    right = rng.random(200) < probabilities(rows, rng.normal(size=len(EVIDENCE)))
+    right = rng.random(200) < link_probabilities(rows, rng.normal(size=len(EVIDENCE)))
 
     def loss(w):
         theta = rows @ w
@@ -76,7 +76,7 @@ def test_coefficients_minimise_the_loss():
 def test_separable_links_have_finite_coefficients():
     rows = np.ones((50, len(EVIDENCE)))
     assert np.isfinite(fit_coefficients(rows, np.ones(50))).all()
-    assert probabilities(rows, 1e6 * np.ones(len(EVIDENCE))).max() <= 1
+    assert link_probabilities(rows, 1e6 * np.ones(len(EVIDENCE))).max() <= 1
 
 
 def test_words_of_one_pair_are_forgotten(rule):
@@ -150,7 +150,7 @@ def test_pairs_lose_words_and_keep_the_links_of_the_others():
     pairs = [([f"e{k}.{i}" for i in range(9)], [f"f{k}.{j}" for j in range(7)]) for k in range(30)]
     links = [Links.of([(i, i) for i in range(7)], [(8, 0)]) for _ in pairs]
     tables = [np.arange(63.0).reshape(9, 7) + 100 * k for k in range(30)]
-    found = loosened(pairs, links, tables)
+    found = drop_words(pairs, links, tables)
     at = 0
     for k, (pair, one) in enumerate(zip(found.pairs, found.links)):
         names = {(pair[0][i], pair[1][j]) for i, j in one.sure}

@@ -12,7 +12,7 @@ from structlearn.alignment.statistics.jumps import (
     WIDEST,
     JumpCounts,
     Jumps,
-    carried,
+    carry_weights,
     no_counts,
     reestimate_jumps,
     shared_jumps,
@@ -168,7 +168,7 @@ def test_frequent_words_have_jumps_of_their_own():
 def test_jumps_are_carried_to_more_words():
     """By the word, whatever its class: one that was not there before is like the other words."""
     old = random_jumps(3, np.random.default_rng(0))._replace(classes=np.array([0, 2, 1, 2], dtype=np.int32))
-    new = carried(old, uniform_jumps(np.array([5, 8, 1, 9, 2, 0]), 4))
+    new = carry_weights(old, uniform_jumps(np.array([5, 8, 1, 9, 2, 0]), 4))
     assert new.classes.tolist() == [2, 1, 4, 0, 3, 4]
     np.testing.assert_array_equal(new.visits, old.visits[[2, 2, 0, 2, 2, 3]])
     np.testing.assert_array_equal(new.weights[2], old.weights[0])

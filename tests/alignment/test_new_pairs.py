@@ -57,10 +57,10 @@ def test_features_are_those_of_statistics_without_the_part():
     assert len(parts) > 2
     for part in parts[:3]:
         rest = [pair for k, pair in enumerate(gold) if k not in part] + text
-        written = [aligner._written(pair) for pair in rest]
+        written = [aligner.write_pair(pair) for pair in rest]
         statistics = AlignmentStatistics.train(Bitext.from_pairs(written)).prune(aligner.min_probability)
         for k in part:
-            expected = edge_features(statistics, [aligner._written(gold[k])]).F
+            expected = edge_features(statistics, [aligner.write_pair(gold[k])]).F
             np.testing.assert_allclose(F[ends[k] - nothing[k].size : ends[k], : len(FEATURES)], expected)
 
 
@@ -91,9 +91,9 @@ def test_views_of_gold_pairs():
     shapes = np.array([[1, 2], [2, 2], [1, 1]])
     text = GoldPairs(EdgeTables(np.zeros((7, 1)), shapes), [np.zeros(shape) for shape in shapes], [])
     views = GoldViews.of(text, np.ones((7, 1)))
-    assert [table.max() for table in views.mixed().X] == [0, 1, 0]
+    assert [table.max() for table in views.mix().X] == [0, 1, 0]
     assert [table.max() for table in views.both().X] == [0, 0, 0, 1, 1, 1]
-    assert GoldViews.of(text, None).both() is GoldViews.of(text, None).mixed() is text
+    assert GoldViews.of(text, None).both() is GoldViews.of(text, None).mix() is text
 
 
 def test_figures_are_kept_in_files(tmp_path):

@@ -71,7 +71,7 @@ def test_sorting_keeps_what_belongs_to_a_count():
     with Sorter(2) as sorter:
         for k in (3, 1, 2, 3, 1):
             sorter.add(str(k), "x", (1, k))
-        assert list(sorter.merged()) == [("1", "x", (2, 1)), ("2", "x", (1, 2)), ("3", "x", (2, 3))]
+        assert list(sorter.merge()) == [("1", "x", (2, 1)), ("2", "x", (1, 2)), ("3", "x", (2, 3))]
     rows = [("a", "x", (1,)), ("a", "y", (2,)), ("b", "x", (5,))]
     assert [total for _, total in with_totals(rows)] == [3, 3, 5]
 

@@ -8,15 +8,15 @@ from structlearn.alignment.links import Aligned
 from structlearn.alignment.uses.labelled import (
     LABELLED_FORMATS,
     ProjectedSentence,
-    check_words,
+    check_same_words,
     is_spans,
     read_labelled,
 )
 from structlearn.alignment.uses.projection import (
     Projection,
+    project_pair,
     project_spans,
     project_tags,
-    projected,
     without_unsure,
 )
 from structlearn.data import DataError
@@ -65,7 +65,7 @@ def test_tags():
 
 
 def test_from_the_target():
-    found = projected(["A", "B"], aligned("0-1 2-0"), (["x", "y", "z"], ["a", "b"]), None, 1)
+    found = project_pair(["A", "B"], aligned("0-1 2-0"), (["x", "y", "z"], ["a", "b"]), None, 1)
     assert found.labels == ["B", "_", "A"]
 
 
@@ -140,8 +140,8 @@ def test_writers(write):
 
 def test_words_that_differ(write):
     (one,) = read_labelled(write("a X\nb Y\n", "tags")).sentences
-    check_words("tags", one, ["a", "b"], "text, line 4,")
+    check_same_words("tags", one, ["a", "b"], "text, line 4,")
     with pytest.raises(DataError, match='tags, line 2: the word is "b", but in text, line 4, it is "c"'):
-        check_words("tags", one, ["a", "c"], "text, line 4,")
+        check_same_words("tags", one, ["a", "c"], "text, line 4,")
     with pytest.raises(DataError, match=r"tags, line 1: the sentence has 2 words, but text, line 4, has 1"):
-        check_words("tags", one, ["a"], "text, line 4,")
+        check_same_words("tags", one, ["a"], "text, line 4,")

@@ -80,8 +80,8 @@ def test_a_rotated_language_is_found_again():
     pairs = [(word, word) for word in words]
     W, n = learn_map(source, target, [*pairs[:40], ("missing", "w1")])
     assert n == 40
-    assert precision_at_1(source.mapped(W), target, pairs[40:]) == (1.0, 20)
-    assert precision_at_1(source.mapped(W), target, [("w0", "w1"), ("w0", "w0"), ("w2", "w3")]) == (0.5, 2)
+    assert precision_at_1(source.map_by(W), target, pairs[40:]) == (1.0, 20)
+    assert precision_at_1(source.map_by(W), target, [("w0", "w1"), ("w0", "w0"), ("w2", "w3")]) == (0.5, 2)
 
 
 def test_a_dictionary_without_known_words_is_refused():

@@ -13,7 +13,7 @@ import structlearn
 from html_reader import Reader
 from structlearn.alignment import demonstration
 from structlearn.alignment.aligner import Aligner
-from structlearn.apps.demo import HEADER, run
+from structlearn.apps.demo import HEADER, run_demo
 from structlearn.cli import app
 
 FIGURES = ("gap", "sequences", "transitions")
@@ -24,7 +24,7 @@ def demo(tmp_path_factory):
     """The folder and the words of one small run."""
     out = tmp_path_factory.mktemp("demo") / "a folder" / "new"
     words = io.StringIO()
-    run(out, stream=words, n_train=60, n_test=60)
+    run_demo(out, stream=words, n_train=60, n_test=60)
     return out, words.getvalue()
 
 
@@ -133,7 +133,7 @@ def test_the_page_holds_the_figures_that_were_printed(demo):
 
 
 def test_stdout_has_results_and_stderr_has_talk(demo, tmp_path, capsys):
-    run(tmp_path, n_train=60, n_test=60)
+    run_demo(tmp_path, n_train=60, n_test=60)
     said = capsys.readouterr()
     assert "training on 60 noisy sequences" in said.err
     assert "training" not in said.out
@@ -150,13 +150,13 @@ def test_a_file_is_no_folder(tmp_path):
     path = tmp_path / "file"
     path.write_text("mine")
     with pytest.raises(NotADirectoryError, match="it is a file, not a folder"):
-        run(path)
+        run_demo(path)
     assert path.read_text() == "mine"
 
 
 def test_the_aligner_learns_from_gold_links(tmp_path):
     words = io.StringIO()
-    result = demonstration.run(tmp_path, stream=words)
+    result = demonstration.demonstrate(tmp_path, stream=words)
     printed = read_certificate(words.getvalue())
     assert 0 < float(printed["supervised_aer"]) < float(printed["unsupervised_aer"]) < 1
     assert float(printed["supervised_aer"]) == pytest.approx(result.supervised, abs=5e-5)

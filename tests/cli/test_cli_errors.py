@@ -17,7 +17,7 @@ from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.data import write_libsvm
 from structlearn.data.file_formats import rows_format
 from structlearn.estimators.base import StructuredEstimator
-from structlearn.problem.registry import LOSSES
+from structlearn.problem.registry import CLASSES, STRUCTURES, losses_of
 from structlearn.solvers.registry import SOLVERS
 
 COMMANDS = ["demo", "train", "predict", "evaluate", "align", "info"]
@@ -74,7 +74,7 @@ def test_help_names_all_losses_and_solvers(run):
     helps = run("train", "classify", "--help").stdout + run("train", "regress", "--help").stdout
     unbroken = re.sub(r"-\n +", "-", helps)
     shown = re.findall(r"[\w-]+", unbroken)
-    losses = LOSSES.keys() - {"logistic"}  # of BinaryClassifier, which no task uses
+    losses = {*losses_of(CLASSES), *losses_of(STRUCTURES)}
     assert {*losses, *SOLVERS} <= {*shown}
 
 
@@ -82,7 +82,7 @@ def test_demo_calls_the_application(run, monkeypatch, tmp_path):
     from structlearn.apps import demo
 
     called = []
-    monkeypatch.setattr(demo, "run", called.append)
+    monkeypatch.setattr(demo, "run_demo", called.append)
     run("demo", "--out", tmp_path)
     run("demo")
     assert called == [tmp_path, Path("structlearn-demo")]

@@ -90,7 +90,7 @@ def test_with_the_plan_of_a_file_with_more_columns(run, files, tmp_path):
     plan = make_plan(tokens.layout.names, task="chunk")
     y = split_rows(tokens.filled_cells(plan.label), tokens.lengths)
     tagger = Tagger(task="chunk", columns=plan.columns, constraints="bio", random_state=0)
-    bundle = tagger.fit(plan.applied(tokens), y).bundle(plan)
+    bundle = tagger.fit(plan.apply(tokens), y).bundle(plan)
 
     from structlearn.estimators.files.persistence import save_bundle
 

@@ -80,7 +80,7 @@ def named(name, **options):
 
 def laid_out(task, training):
     """What a task's estimator is trained on in the end."""
-    model = task.adapted(task.model(ProblemOptions()), training, ProblemOptions())
+    model = task.adapt(task.model(ProblemOptions()), training, ProblemOptions())
     return task.laid_out(model, training)[1]
 
 

@@ -16,12 +16,11 @@ import structlearn.core.contract
 from brute import STRUCTURES, build, problem
 from structlearn import StructuredPredictor
 from structlearn.core import contract as of
-from structlearn.core.callbacks import Callback
+from structlearn.core.callbacks import Callback, raise_uncompiled
 from structlearn.core.contract import maximize, omega
 from structlearn.core.erased import CFunction, operations_of
 from structlearn.core.kernels import jitable, kernel
-from structlearn.core.uncompiled import raise_uncompiled
-from structlearn.core.words import Words, load
+from structlearn.core.words import Words, load_words
 from structlearn.problem.oracle import Oracle, loss_chunk, maximize_chunk
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Stopping, solve
 from structlearn.solvers.bcfw.active_pass import active_pass
@@ -35,7 +34,7 @@ def test_values_come_back_from_words():
     words = Words((3, (True, -2.5)), table, np.array([True, False]), np.empty(0, dtype=np.int64))
 
     def total(pointer, factor):
-        (count, (flag, number)), numbers, marks, nothing = load(pointer)
+        (count, (flag, number)), numbers, marks, nothing = load_words(pointer)
         size = count + number + (1 if flag else 0) + numbers[1, 0] + nothing.size
         return factor * size + marks[0] - marks[1]
 
@@ -49,7 +48,7 @@ def test_arrays_in_words_are_made_contiguous():
     words = Words(table)
 
     def entry(pointer):
-        return load(pointer)[0][2, 1]
+        return load_words(pointer)[0][2, 1]
 
     address = CFunction(entry, ()).address(words.kind)
     assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(address)(words.address) == table[2, 1]

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import structlearn
 from structlearn.cli import app
 from structlearn.core.kernel_cache import files as kernel_files
-from structlearn.core.kernel_cache.folders import forget_old_folders, make_folder
+from structlearn.core.kernel_cache.folders import forget_old_folders, make_private_folder
 
 FOLDER = "from structlearn.core.kernel_cache.cache import cache_folder; print(cache_folder())"
 ANSWER = """
@@ -155,7 +155,7 @@ def test_without_a_place_to_write_kernels_still_compile(run, tmp_path):
 
 def kept_folder(path):
     """A folder of the cache with the files of one function."""
-    make_folder(path)
+    make_private_folder(path)
     kernel_files.CheckedFiles(path, "kernel", "stamp").save("a", b"machine code")
     return path
 
@@ -328,7 +328,8 @@ def test_a_folder_that_others_may_write_to_is_not_used(start, tmp_path):
     folder.chmod(0o777)
     before = sorted(folder.iterdir())
     done = start(
-        "from structlearn.core.kernel_cache.compilation import announced; now = announced(); now.__enter__()"
+        "from structlearn.core.kernel_cache.compilation import announce_compilation\n"
+        "now = announce_compilation(); now.__enter__()"
         f"\n{ANSWER}"
     )
     assert json.loads(done.stdout) == COMPILED

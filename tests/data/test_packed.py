@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from structlearn import ChainClassifier, LinearRegressor, MatchingClassifier, MulticlassClassifier
-from structlearn.core.memory import Memory, anonymous_bytes, mapped, parse_size
+from structlearn.core.memory import Memory, anonymous_bytes, map_zero_bytes, parse_size
 from structlearn.data import DataError, PackedWriter, make_chains, make_matchings, open_packed, pack
 from structlearn.storage.folder import FolderWriter
 
@@ -255,7 +255,7 @@ def test_training_within_a_limit_is_the_same(tmp_path, monkeypatch):
 
 def test_not_enough_disk_is_a_sentence(tmp_path):
     with pytest.raises(OSError, match="not enough disk for") as caught:
-        mapped(1 << 60, tmp_path)
+        map_zero_bytes(1 << 60, tmp_path)
     assert caught.value.filename == str(tmp_path)
 
 

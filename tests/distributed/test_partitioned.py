@@ -258,7 +258,7 @@ def test_a_worker_that_was_replaced_unseen_is_found_out(tmp_path):
     solver.candidates(objective, state)
     before = state.w.copy()
     engine.revive(1)
-    spread.take_up(engine, [1], objective.total)
+    spread.load_partitions(engine, [1], objective.total)
     engine.objects[1].at = int(state.counts[0])  # it claims to stand where the others do
     (candidate,) = solver.candidates(objective, state)
     assert candidate.dual.value <= optimum("chain") <= candidate.primal
@@ -281,7 +281,7 @@ def test_a_worker_goes_on_from_its_checkpoint(tmp_path):
     old = engine.objects[0]
     old.keep()
     engine.revive(0)
-    spread.take_up(engine, [0], objective.total)
+    spread.load_partitions(engine, [0], objective.total)
     new = engine.objects[0]
     assert new.at == old.at
     np.testing.assert_allclose(new.agree(new.at, 0.0).w, old.state.w, atol=1e-12)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from structlearn import BinaryClassifier, ChainClassifier, LinearRegressor, MulticlassClassifier
 from structlearn.estimators.advice.columns import column_sizes
-from structlearn.estimators.inputs.feature_names import listed_names, numbered
+from structlearn.estimators.inputs.feature_names import listed_names, numbered_names
 
 
 def rows(factors, n=80):
@@ -81,5 +81,5 @@ def test_nothing_is_said_where_columns_are_alike_or_training_converges():
 
 
 def test_names_can_go_to_another_process():
-    for names in (listed_names(["a", "b"]), numbered("x", 1)):
+    for names in (listed_names(["a", "b"]), numbered_names("x", 1)):
         assert pickle.loads(pickle.dumps(names))(np.array([1])) == names(np.array([1]))  # noqa: S301

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from model_files import rewrite
 from structlearn import MulticlassClassifier, load
-from structlearn.storage.compact import LEAST, fill, pack
+from structlearn.storage.compact import LEAST, compact_arrays, expand_array
 
 MODELS = Path(__file__).parent / "models"
 VALUES = {
@@ -47,9 +47,9 @@ def test_what_is_read_is_what_was_written(data):
     dtype = np.dtype(data.draw(st.sampled_from(["f8", "f4", "i8", "i4", "u8", "u4"])))
     shape = data.draw(st.sampled_from([(2 * LEAST,), (LEAST, 3), (7, 11, 29), (LEAST - 1,), (0,)]))
     array = data.draw(arrays(dtype, shape, elements=VALUES[dtype.kind], fill=st.just(dtype.type(0))))
-    packed, shapes = pack({"a": array, "b": np.arange(3)})
+    packed, shapes = compact_arrays({"a": array, "b": np.arange(3)})
     assert ("a" in packed) != ("a" in shapes)
-    found = packed["a"] if "a" in packed else fill("a", shape, packed["a:index"], packed["a:value"])
+    found = packed["a"] if "a" in packed else expand_array("a", shape, packed["a:index"], packed["a:value"])
     assert (found.dtype, found.shape) == (dtype, shape)
     assert found.tobytes() == array.tobytes()
     # A third is the most that is worth it.

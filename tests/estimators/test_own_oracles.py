@@ -167,7 +167,7 @@ def test_decisions_of_own_oracles_take_instances():
 def test_instances_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match=r"one entry per example \(18\); got 2"):
         StructuredPredictor(BestOf(), **OPTIONS).fit(X, Y, instances=[1, 2])
-    with pytest.raises(TypeError, match="ChooseTwo has none"):
+    with pytest.raises(TypeError, match="ChooseTwo has not"):
         StructuredPredictor(ChooseTwo(), **OPTIONS).fit(X, Y, instances=[1] * 18)
     with pytest.raises(TypeError, match="give instances"):
         DecisionPredictor(BestOf(), **OPTIONS).fit(np.ones((3, 1)), np.ones((3, 4)))

@@ -7,7 +7,7 @@ from sklearn.linear_model import BayesianRidge
 
 from structlearn import LinearRegressor
 from structlearn.estimators.regression import ridge
-from structlearn.estimators.regression.design import Design
+from structlearn.estimators.regression.design import CentredData, Design
 from torture.regressions import (
     EXTENDED,
     LONG,
@@ -87,7 +87,7 @@ def test_rounding_bounds_the_error_of_the_objective(kind, penalty):
     X[rng.random(30) < 0.7, 0] = 0
     model = LinearRegressor(penalty=penalty, regularization=0.1, groups=[0, 0, 1, 1])
     regression = Regression(model, X, rng.normal(size=30) + 100, None, "")
-    objective = model._objective(model._data(KINDS[kind](X), regression.y, None))
+    objective = model._objective(CentredData.of(KINDS[kind](X), regression.y, None, centred=True))
     exact = Exact(regression)
     for size in 10.0 ** np.arange(-3, 4):
         w = size * rng.normal(size=4) / [1e-3, 1.0, 1e3, 1.0]

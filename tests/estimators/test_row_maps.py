@@ -27,7 +27,7 @@ from model_files import contents, rewrite
 from structlearn import LinearRegressor, MulticlassClassifier, TreeParser, load
 from structlearn.core.contract import Array
 from structlearn.estimators.row_maps import stored
-from structlearn.estimators.row_maps.base import ROW_MAPS, RowMap, kept
+from structlearn.estimators.row_maps.base import ROW_MAPS, RowMap, register_row_map
 from structlearn.estimators.row_maps.stored import StoredTransformer, stored_transformer
 
 DENSE = [
@@ -282,7 +282,7 @@ def test_a_transformer_is_added_by_its_class_and_one_entry(path):
     model = fitted_classifier(make_pipeline(Doubler(), StandardScaler()), X)
     with pytest.raises(ValueError, match="cannot hold the row_transformer Doubler"):
         model.save(path)
-    kept(Doubler, "twice as much")(Doubled)
+    register_row_map(Doubler, "twice as much")(Doubled)
     try:
         model.save(path)
         np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
@@ -388,6 +388,6 @@ def test_applied_from_arrays_it_is_a_transformer():
     transformer = stored_transformer(scaler)
     assert clone(transformer) is transformer
     assert transformer.fit(np.eye(5)) is transformer
-    steps, arrays = stored.written(transformer)
+    steps, arrays = stored.write_steps(transformer)
     assert isinstance(stored.read(steps, arrays.__getitem__, arrays), StoredTransformer)
     assert Path(stored.__file__).parent.name == "row_maps"

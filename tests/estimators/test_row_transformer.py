@@ -222,7 +222,7 @@ def test_ranges_are_whole_together(monkeypatch, dtype):
             seen.append((len(X), X.dtype))
             return super().transform(X)
 
-    found = mapped.transformed(Squares(np.square), X, Memory())
+    found = mapped.transform_rows(Squares(np.square), X, Memory())
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, (X**2).astype(np.float32))
     assert seen == [(7, dtype)] * 7 + [(1, dtype)]
@@ -232,7 +232,7 @@ def test_no_more_than_a_range_is_in_memory_beside_the_result():
     X = np.ones((40_000, 2))
     wide = FunctionTransformer(lambda X: np.repeat(X, 50, axis=1))
     tracemalloc.start()
-    found = mapped.transformed(wide, X, Memory())
+    found = mapped.transform_rows(wide, X, Memory())
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.nbytes == 16_000_000
@@ -245,7 +245,7 @@ def test_rows_beyond_the_memory_limit_are_mapped_files(monkeypatch):
     monkeypatch.setattr(
         memory, "empty", lambda size, dtype: taken.append((size, dtype)) or np.empty(size, dtype)
     )
-    mapped.transformed(StandardScaler().fit(np.eye(3)), np.eye(3), memory)
+    mapped.transform_rows(StandardScaler().fit(np.eye(3)), np.eye(3), memory)
     assert taken == [(9, np.float32)]
 
 

@@ -13,7 +13,7 @@ from structlearn.parsing.page import ParsedSentence, tree_page
 from structlearn.reports import tagged_text
 from structlearn.reports.graph_page import DrawnGraph, graph_page
 from structlearn.reports.image_page import LabelledImage, image_page
-from structlearn.reports.summaries import counted, lead
+from structlearn.reports.summaries import lead, number_of
 from structlearn.reports.tagged_text import TaggedText, tagged_page
 
 
@@ -72,4 +72,4 @@ def test_leads(n, shown, judged, said):
 
 
 def test_numbers_and_what_they_count():
-    assert [counted(n, "link") for n in (0, 1, 2, 1200)] == ["0 links", "1 link", "2 links", "1,200 links"]
+    assert [number_of(n, "link") for n in (0, 1, 2, 1200)] == ["0 links", "1 link", "2 links", "1,200 links"]

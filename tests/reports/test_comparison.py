@@ -147,13 +147,13 @@ def test_default_solvers_fit_the_loss():
 def test_a_default_that_refuses_the_data_is_left_out(data, monkeypatch):
     from structlearn.reports import comparison, runs
 
-    def picky(job, rehearse=runs.rehearse):
+    def picky(job, rehearse=runs.rehearse_job):
         if job.name != "fw":
             raise ValueError("not this one")
         rehearse(job)
 
     (X, y), _ = data
-    monkeypatch.setattr(comparison, "rehearse", picky)
+    monkeypatch.setattr(comparison, "rehearse_job", picky)
     assert list(compare(MulticlassClassifier(**PARAMETERS), X, y)) == ["fw"]
     with pytest.raises(ValueError, match="not this one"):
         compare(MulticlassClassifier(**PARAMETERS), X, y, ["fw", "bcfw"])

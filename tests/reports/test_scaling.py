@@ -20,9 +20,16 @@ from structlearn.reports.scaling.analysis import (
     without_winner,
 )
 from structlearn.reports.scaling.figures import time_figure, winner_figure
-from structlearn.reports.scaling.grid import SOLVERS, Cell, chosen_solvers, known_lambdas, lambdas, sizes
+from structlearn.reports.scaling.grid import (
+    SOLVERS,
+    Cell,
+    chosen_solvers,
+    known_lambdas,
+    lambdas,
+    sample_sizes,
+)
 from structlearn.reports.scaling.measure import Effort
-from structlearn.reports.scaling.page import counted, write_study
+from structlearn.reports.scaling.page import count_cells, write_study
 from structlearn.reports.scaling.results import CellResult, Results
 from structlearn.reports.scaling.study import (
     Budget,
@@ -72,10 +79,10 @@ def run(folder, problem=None, plan=PLAN, left=endless, tell=lambda sentence: Non
 
 
 def test_sizes_and_lambdas_are_logarithmic_grids():
-    assert sizes(6877) == [100, 300, 1000, 3000, 6877]
-    assert sizes(12_544) == [100, 300, 1000, 3000, 12_544]  # 10,000 is too near
-    assert sizes(12_544, 300) == [100, 300]
-    assert sizes(80) == [80]
+    assert sample_sizes(6877) == [100, 300, 1000, 3000, 6877]
+    assert sample_sizes(12_544) == [100, 300, 1000, 3000, 12_544]  # 10,000 is too near
+    assert sample_sizes(12_544, 300) == [100, 300]
+    assert sample_sizes(80) == [80]
     assert lambdas(1797) == ["1", "0.1", "0.01", "0.001", "1/n"]
     assert lambdas(100) == ["1", "0.1", "1/n"]
     assert known_lambdas(100) == ["1", "0.1", "0.01", "1/n"]
@@ -183,7 +190,7 @@ def test_damaged_files_are_named(tmp_path, studied):
 def test_without_time_nothing_is_run_and_that_is_said(tmp_path):
     results = run(tmp_path, left=lambda: 0.0)
     assert results.found == []
-    assert "14 cells: 14 not run. Give more --minutes" in counted(results)
+    assert "14 cells: 14 not run. Give more --minutes" in count_cells(results)
 
 
 def test_what_is_left_is_shared_by_the_sizes_and_their_cells(tmp_path):
@@ -201,10 +208,10 @@ def test_a_gap_out_of_reach_is_not_tried_again_with_more_examples(tmp_path):
     few, more = (Cell("subgradient", n, "1/n") for n in (100, 150))
     assert results[few].status == "out of time"
     assert results[few].limit == 0.5
-    assert results.said(few, 1e-9, str).startswith("> ")
+    assert results.seconds_text(few, 1e-9, str).startswith("> ")
     assert results[more].tol == 0.1
     assert results[more].status == "reached"
-    assert results.said(more, 1e-9, str) == "skipped"
+    assert results.seconds_text(more, 1e-9, str) == "skipped"
     hopeless = Results("rows", "", ["subgradient"], [100, 150], [1e-9])
     hopeless.add(made("subgradient", 100, "1/n", {}, tol=1e-9))
     assert hopeless.targets(more) == []
@@ -232,7 +239,7 @@ def test_at_the_end_cells_under_way_are_given_up_and_measured_by_the_next_run(tm
     told = []
     given_up = run_study(rows(), plan, tmp_path, endless, told.append, end=time.monotonic())
     assert (given_up.found, told) == ([], [])
-    assert "not run" in counted(given_up)
+    assert "not run" in count_cells(given_up)
     asleep = run_study(rows(estimator=Asleep), plan, tmp_path, endless, told.append, time.monotonic() + 0.2)
     assert asleep.found == []
     assert len(run(tmp_path, plan=plan).found) == len(list(given_up.cells()))
@@ -245,7 +252,7 @@ def test_a_process_that_dies_and_a_refusal_are_results(tmp_path):
     assert "ended early, with code 7" in dead[Cell("bcfw", 100, "1")].sentence
     refused = run(tmp_path / "refused", plan=StudyPlan({"lbfgs": ("lbfgs", {})}, largest=100))
     assert "cannot train loss='hinge'" in refused[Cell("lbfgs", 100, "1")].sentence
-    assert refused.said(Cell("lbfgs", 100, "1"), 0.1, str) == "failed"
+    assert refused.seconds_text(Cell("lbfgs", 100, "1"), 0.1, str) == "failed"
 
 
 # ---- what is concluded -----------------------------------------------------------------------------

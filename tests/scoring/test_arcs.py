@@ -7,7 +7,7 @@ import pytest
 
 from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
 from structlearn.scoring import ArcScoring
-from structlearn.scoring.arcs.templates import columns_of, compile_templates
+from structlearn.scoring.arcs.templates import columns_of_templates, compile_templates
 
 TEMPLATES = ["", "h.a", "m.b", "h.a m.b", "h-1.b m+2.a", "h.b b.b m.a", "b.b"]
 COLUMNS = ["a", "b"]
@@ -129,7 +129,7 @@ def test_features_of_given_arcs_are_those_that_score_them():
 
 
 def test_columns_are_found_and_what_is_no_template_is_refused():
-    assert columns_of(["h.form m.upos", "", "b.upos m+1.lower"]) == ["form", "upos", "lower"]
+    assert columns_of_templates(["h.form m.upos", "", "b.upos m+1.lower"]) == ["form", "upos", "lower"]
     for wrong in ("h", "x.form", "h.form+1", "b+1.upos", "h+0.form"):
         with pytest.raises(ValueError, match="is not an atom of a template"):
             compile_templates([wrong], ["form", "upos"])

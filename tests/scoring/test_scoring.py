@@ -13,7 +13,7 @@ from structlearn.core.contract import add_pullback, gram, score, score_subset, s
 from structlearn.problem.oracle import maximize_chunk
 from structlearn.scoring import JointScoring, PartScoring, RowScoring, SumScoring
 from structlearn.scoring.defaults import score_all
-from structlearn.scoring.erased import erase
+from structlearn.scoring.erased import erase_scoring
 from structlearn.scoring.parts.sums import Items
 from structlearn.scoring.rows.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 
@@ -118,7 +118,7 @@ def test_pullback_adds_to_what_is_there(scoring, rng):
 def test_compiled_score_is_a_row_of_scores(scoring, rng):
     w = rng.normal(size=scoring.n_weights)
     expected = scoring.scores(w, 0, scoring.n_examples)
-    record, _alive = erase(scoring.record, frozenset({"score"}))
+    record, _alive = erase_scoring(scoring.record, frozenset({"score"}))
     for i in range(scoring.n_examples):
         theta = np.full(np.diff(scoring.start)[i], np.nan)
         score(record, i, w, 0, theta)
@@ -136,7 +136,7 @@ def whole_pullback(scoring, i, delta):
 @each_scoring
 @pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
 def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
-    record, _alive = erase(scoring.record, frozenset({"squared_norm", "add_pullback"}))
+    record, _alive = erase_scoring(scoring.record, frozenset({"squared_norm", "add_pullback"}))
     for i in [*range(scoring.n_examples), 0]:  # scratch memory is used again
         size = np.diff(scoring.start)[i] + scoring.n_shared
         delta = rng.normal(size=size) * (rng.random(size) < share)
@@ -152,7 +152,7 @@ def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
 @each_scoring
 @pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
 def test_some_scores_and_products_are_those_of_the_maps(scoring, rng, share):
-    record, _alive = erase(scoring.record, frozenset({"score_subset", "gram"}))
+    record, _alive = erase_scoring(scoring.record, frozenset({"score_subset", "gram"}))
     for i in [*range(scoring.n_examples), 0]:
         n_local = np.diff(scoring.start)[i]
         size = n_local + scoring.n_shared

@@ -21,7 +21,7 @@ from structlearn.solvers import (
     solve,
 )
 from structlearn.solvers.bcfw.active_set import ActiveSet
-from structlearn.solvers.bcfw.atoms import append, atoms_of, forget, remove
+from structlearn.solvers.bcfw.atoms import append, atoms_of, forget_unused_atoms, remove_atom
 from structlearn.solvers.bcfw.dense_point import DensePoint
 
 PLAIN = ActiveBlocks(steps=Steps.PLAIN, inner_steps=1, cached_passes=0)
@@ -182,7 +182,7 @@ def test_removing_an_atom_leaves_the_others_as_they_were():
     products = rng.normal(size=(5, 5))
     atoms.gram[:5, :5], atoms.cost[:5] = products, rng.normal(size=5)
     cost, before = atoms.cost[:5].copy(), dense_atoms(store, atoms, V.shape[1])
-    remove(store, 0, atoms, 2)
+    remove_atom(store, 0, atoms, 2)
     kept = [0, 1, 3, 4]
     np.testing.assert_array_equal(dense_atoms(store, atoms, V.shape[1]), before[kept])
     np.testing.assert_array_equal(atoms.gram[:4, :4], products[np.ix_(kept, kept)])
@@ -193,7 +193,7 @@ def test_removing_an_atom_leaves_the_others_as_they_were():
 def test_only_old_atoms_without_weight_are_forgotten():
     store, atoms = atoms_of_one_block(problem("chain").vertices[0][:4])
     atoms.weight[2] = 0.5
-    forget(store, 0, atoms, 4)
+    forget_unused_atoms(store, 0, atoms, 4)
     np.testing.assert_array_equal(atoms.last[: store.count[0]], [0, 2, 4])  # gold, the weighted, the new
 
 

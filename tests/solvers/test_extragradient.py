@@ -305,7 +305,7 @@ def test_a_warm_start_makes_the_steps_of_one_run(geometry):
 def test_restarts_bring_a_smaller_gap(geometry, monkeypatch):
     objective = digits(300)
     restarted = run(objective, Extragradient(geometry), passes=400).certificate
-    monkeypatch.setattr(extragradient, "_restarted", lambda state: state)
+    monkeypatch.setattr(extragradient, "_restart_if_due", lambda state: state)
     averaged = run(objective, Extragradient(geometry), passes=400).certificate
     assert restarted.gap < 0.25 * averaged.gap
 
@@ -319,7 +319,7 @@ def test_distances_are_the_divergences_of_the_geometry(name):
     rng = np.random.default_rng(1)
     a, b = (rng.normal(size=known.objective.n_weights) for _ in range(2))
     saddle = Saddle(known.objective, ENTROPIC, full=False)
-    x, y = saddle.moved(saddle.first_point(), [ScoreTarget(a, 0.3), ScoreTarget(b, 1.0)])
+    x, y = saddle.move(saddle.first_point(), [ScoreTarget(a, 0.3), ScoreTarget(b, 1.0)])
     expected = 0.0
     for i, (p, Phi, V, _, c) in enumerate(known.examples):
         start = saddle_start(known, i)
@@ -327,7 +327,7 @@ def test_distances_are_the_divergences_of_the_geometry(name):
         expected += p * np.exp(one) @ (one - two)
     assert saddle.divergence(x, y) == pytest.approx(expected, abs=1e-10)
     saddle = Saddle(known.objective, EUCLIDEAN, full=True)
-    x, y = saddle.moved(saddle.first_point(), [ScoreTarget(a, 0.3), ScoreTarget(b, 1.0)])
+    x, y = saddle.move(saddle.first_point(), [ScoreTarget(a, 0.3), ScoreTarget(b, 1.0)])
     p = np.repeat(known.weight, [mu.size for mu in known.mu])
     square = p @ (x.z - y.z) ** 2 / 2
     bregman = p @ ((x.z**2 - y.z**2) / 2 - y.scores * (x.z - y.z))

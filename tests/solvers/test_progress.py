@@ -36,7 +36,7 @@ def open_terminal(monkeypatch):
 
 
 def test_without_a_terminal_nothing_is_said(capsys):
-    with progress.watched(STOPPING) as report:
+    with progress.report_progress(STOPPING) as report:
         for seconds in (0.0, 5.0, 50.0):
             report(row(seconds))
     assert capsys.readouterr() == ("", "")
@@ -44,7 +44,7 @@ def test_without_a_terminal_nothing_is_said(capsys):
 
 def test_a_long_run_shows_a_bar_on_a_terminal(open_terminal):
     terminal = open_terminal()
-    with progress.watched(STOPPING) as report:
+    with progress.report_progress(STOPPING) as report:
         report(row(0.0))
         report(row(3.0, gap=0.02, passes=7))
     assert "training" in terminal.getvalue()
@@ -53,7 +53,7 @@ def test_a_long_run_shows_a_bar_on_a_terminal(open_terminal):
 
 def test_a_short_run_shows_no_bar(open_terminal):
     terminal = open_terminal()
-    with progress.watched(STOPPING) as report:
+    with progress.report_progress(STOPPING) as report:
         report(row(0.0))
         report(row(1.0))
     assert terminal.getvalue() == ""
@@ -61,7 +61,7 @@ def test_a_short_run_shows_no_bar(open_terminal):
 
 def test_verbose_runs_write_lines_and_no_bar(open_terminal):
     terminal = open_terminal()
-    with progress.watched(STOPPING, verbose=1) as report:
+    with progress.report_progress(STOPPING, verbose=1) as report:
         report(row(3.0, gap=0.25, passes=4))
     assert terminal.getvalue() == "pass 4  seconds 3.00  primal 1  dual 0.75  gap 0.25\n"
 
@@ -73,7 +73,7 @@ def untold(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "waiting", [lambda: progress.watched(STOPPING), lambda: progress.counted("words", 2)]
+    "waiting", [lambda: progress.report_progress(STOPPING), lambda: progress.count_steps("words", 2)]
 )
 @pytest.mark.usefixtures("untold")
 def test_a_compilation_is_announced_once(capsys, waiting):
@@ -86,7 +86,7 @@ def test_a_compilation_is_announced_once(capsys, waiting):
 
 @pytest.mark.usefixtures("untold")
 def test_time_alone_is_no_compilation(capsys):
-    with progress.watched(STOPPING) as report:
+    with progress.report_progress(STOPPING) as report:
         time.sleep(0.3)
         report(row(9.0))
     assert capsys.readouterr().err == ""
@@ -100,7 +100,7 @@ def test_where_nobody_waits_nothing_is_said(capsys):
 
 def test_the_users_callback_decides():
     seen = []
-    with progress.watched(STOPPING, callback=lambda one: seen.append(one) or "stop") as report:
+    with progress.report_progress(STOPPING, callback=lambda one: seen.append(one) or "stop") as report:
         assert report(row(0.0)) == "stop"
     assert seen == [row(0.0)]
 
@@ -109,7 +109,7 @@ def test_the_bar_ends_with_the_run_even_if_it_fails(open_terminal):
     terminal = open_terminal()
 
     def fail():
-        with progress.watched(STOPPING) as report:
+        with progress.report_progress(STOPPING) as report:
             report(row(3.0))
             raise RuntimeError
 
@@ -126,7 +126,7 @@ def test_the_bar_ends_with_the_run_even_if_it_fails(open_terminal):
 def test_the_bar_counts_powers_of_the_gap_or_passes(gap, passes, done):
     bar = progress._Bar(STOPPING)
     bar.first = 1.0
-    assert bar._done(row(3.0, gap=gap, passes=passes)) == pytest.approx(done)
+    assert bar._fraction_done(row(3.0, gap=gap, passes=passes)) == pytest.approx(done)
 
 
 def test_the_bar_moves_between_evaluations(monkeypatch):
@@ -136,16 +136,16 @@ def test_the_bar_moves_between_evaluations(monkeypatch):
     bar.update(row(0.0, gap=1.0, passes=0))
     now[0] = 1.0
     bar.update(row(1.0, gap=0.1, passes=1))
-    assert bar.reached() == pytest.approx(1 / 3)
+    assert bar.estimate_done() == pytest.approx(1 / 3)
     now[0] = 1.5
-    assert bar.reached() == pytest.approx(1 / 2)
+    assert bar.estimate_done() == pytest.approx(1 / 2)
     now[0] = 100.0  # never more than half of what is left
-    assert bar.reached() == pytest.approx(2 / 3)
+    assert bar.estimate_done() == pytest.approx(2 / 3)
 
 
 def test_the_bar_moves_on_the_terminal(open_terminal):
     terminal = open_terminal()
-    with progress.watched(STOPPING) as report:
+    with progress.report_progress(STOPPING) as report:
         report(row(3.0, gap=1.0, passes=0))
         time.sleep(0.02)
         report(row(3.0, gap=0.1, passes=1))
@@ -158,7 +158,7 @@ def test_the_bar_moves_on_the_terminal(open_terminal):
 
 def test_a_gap_that_is_not_known_is_not_shown(open_terminal):
     terminal = open_terminal()
-    with progress.watched(STOPPING) as report:
+    with progress.report_progress(STOPPING) as report:
         report(row(3.0, gap=float("inf"), passes=7))
     assert "pass 7" in terminal.getvalue()
     assert "gap" not in terminal.getvalue()
@@ -167,7 +167,7 @@ def test_a_gap_that_is_not_known_is_not_shown(open_terminal):
 def test_a_counted_task_moves_a_bar(open_terminal, monkeypatch):
     terminal = open_terminal()
     monkeypatch.setattr(progress, "SECONDS_WITHOUT_BAR", 0.0)
-    with progress.counted("word pairs", 3) as advance:
+    with progress.count_steps("word pairs", 3) as advance:
         for _ in range(3):
             advance()
     assert "word pairs" in terminal.getvalue()
@@ -175,6 +175,6 @@ def test_a_counted_task_moves_a_bar(open_terminal, monkeypatch):
 
 
 def test_a_counted_task_without_a_terminal_says_nothing(capsys):
-    with progress.counted("word pairs", 2) as advance:
+    with progress.count_steps("word pairs", 2) as advance:
         advance()
     assert capsys.readouterr().err == ""

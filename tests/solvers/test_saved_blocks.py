@@ -11,7 +11,7 @@ from structlearn.problem.regularizers import Shannon, SquaredNorm, Zero
 from structlearn.solvers import LBFGS, ActiveBlocks, BlockFrankWolfe, Checkpoint, Stopping, solve
 from structlearn.solvers.bcfw import saved_blocks
 from structlearn.solvers.bcfw.active_set import empty_store
-from structlearn.solvers.states import load_state, open_state, refusing, save_state
+from structlearn.solvers.states import load_state, open_state, refuse_misfits, save_state
 
 WHOLE = ("count", "atom_first", "entry_first", "gram_first")
 
@@ -118,7 +118,7 @@ def test_the_blocks_of_another_representation_are_refused(kept):
     other = dense.saved(objective, dense.start(objective, np.random.default_rng(0), None))
     with pytest.raises(ValueError, match="does not fit"):
         ActiveBlocks().restored(objective, state._replace(blocks=other.blocks))
-    with pytest.raises(ValueError, match="does not fit"), refusing():
+    with pytest.raises(ValueError, match="does not fit"), refuse_misfits():
         dense.restored(objective, state)
 
 

@@ -10,13 +10,13 @@ from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, StochasticExtragr
 from structlearn.solvers.bcfw.exact import steepness
 from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.led_weights import CAUTION
-from structlearn.solvers.bcfw.stochastic import led
+from structlearn.solvers.bcfw.stochastic import weights_with_lead
 from structlearn.solvers.bcfw.totals import COST
 
 
 def started(objective, pace, **options):
     state = StochasticExtragradient(**options).start(objective, np.random.default_rng(0), None)
-    return state._replace(pace=led(objective, state).paced(pace))
+    return state._replace(pace=weights_with_lead(objective, state).set_pace(pace))
 
 
 def visited_densely(objective, order, pace):
@@ -47,9 +47,9 @@ def test_following_after_each_visit_it_is_the_hybrid_gradient_as_written(pace):
     state = started(objective, pace)
     for i in order:
         state.blocks.run(objective, state, np.array([i]))
-        led(objective, state).follow(1.0)
+        weights_with_lead(objective, state).follow(1.0)
     np.testing.assert_allclose(np.asarray(state.blocks.point), z, atol=1e-12)
-    np.testing.assert_allclose(led(objective, state).w_of_z, v, atol=1e-11)
+    np.testing.assert_allclose(weights_with_lead(objective, state).w_of_z, v, atol=1e-11)
     np.testing.assert_allclose(state.w, w, atol=1e-11)
 
 
@@ -61,7 +61,7 @@ def test_what_is_followed_is_w_of_z(family):
     for _ in range(40):
         state = solver.step(known.objective, state, rng)
         w, cost = state.blocks.point.weights(known.objective)
-        np.testing.assert_allclose(led(known.objective, state).w_of_z, w, atol=1e-11)
+        np.testing.assert_allclose(weights_with_lead(known.objective, state).w_of_z, w, atol=1e-11)
         assert state.totals[COST] == pytest.approx(cost, abs=1e-12)
     assert np.abs(state.w - w).max() > 1e-6
 
@@ -78,7 +78,7 @@ def test_at_the_pace_of_frank_wolfe_it_is_frank_wolfe(family):
         for one in (plain, state):
             one.blocks.begin_pass(objective, order, one.gaps)
             one.blocks.run(objective, one, order)
-        led(objective, state).follow(order.size)
+        weights_with_lead(objective, state).follow(order.size)
     assert not state.lead.anchor.any()
     np.testing.assert_array_equal(state.w, plain.w)
     np.testing.assert_array_equal(state.totals, plain.totals)

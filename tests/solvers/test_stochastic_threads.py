@@ -15,7 +15,7 @@ from structlearn.solvers.bcfw import active
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
 from structlearn.solvers.bcfw.lead import Pace
-from structlearn.solvers.bcfw.stochastic import led
+from structlearn.solvers.bcfw.stochastic import weights_with_lead
 from structlearn.solvers.bcfw.totals import COST
 
 PROBLEMS = {
@@ -83,7 +83,7 @@ def test_w_and_the_cost_stay_those_of_z(regularizer, family):
     for _ in range(40):
         state = solver.step(objective, state, rng)
         w, cost = state.blocks.point.weights(objective)
-        np.testing.assert_allclose(led(objective, state).w_of_z, w, atol=1e-10)
+        np.testing.assert_allclose(weights_with_lead(objective, state).w_of_z, w, atol=1e-10)
         assert state.totals[COST] == pytest.approx(cost, abs=1e-11)
     assert np.abs(state.w - w).max() > 1e-6
 

@@ -15,7 +15,7 @@ from structlearn.core.callbacks import Callback
 from structlearn.core.contract import maximize, project, project_workspace, workspace
 from structlearn.core.kernels import implements, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, ProjectiveTree, Simplex, as_structure
-from structlearn.structures.erased import erase
+from structlearn.structures.erased import erase_structure
 from structlearn.structures.own import Called
 from structlearn.structures.sparsemap import (
     ROUGH_TOLERANCE,
@@ -111,7 +111,7 @@ def dot(V, theta):
 
 def by_address(structure, shape):
     """Its `maximize` by address, so that the active set compiles once; and what must live as long."""
-    return erase(structure.record, shape, frozenset({"maximize"}))
+    return erase_structure(structure.record, shape, frozenset({"maximize"}))
 
 
 def solve(structure, shape, theta, work=None):

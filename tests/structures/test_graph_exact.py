@@ -10,7 +10,7 @@ from brute import pairwise_graphs, score_of
 from structlearn.core.contract import workspace
 from structlearn.structures import PairwiseGraph
 from structlearn.structures.graph.bounded import BRANCHES, best_labelling
-from structlearn.structures.graph.inference import fill
+from structlearn.structures.graph.inference import fill_tables
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.graph.partition_bound import (
     SumWork,
@@ -105,7 +105,7 @@ def test_a_budget_of_reading_ends_the_search(kind, most_read, monkeypatch):
     theta = np.random.default_rng(0).normal(size=structure.n_parts[0])
     record = structure.record
     work = workspace(record, structure.shapes[0])
-    fill(record.scores, 0, theta, np.empty(0), work.labels)
+    fill_tables(record.scores, 0, theta, np.empty(0), work.labels)
     value, bound, method = best_labelling(record, 0, False, work)
     assert method == BRANCHES
     a_visit = len(graph.edges) * 4 * ((1 if kind == "potts" else 4) + 2) / 20

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from structlearn.core.contract import workspace
 from structlearn.structures.graph.bounded import best_labelling, node_arcs
 from structlearn.structures.graph.expansion import expand, fuse
-from structlearn.structures.graph.inference import fill
+from structlearn.structures.graph.inference import fill_tables
 from structlearn.structures.graph.messages import value_of
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.graphs import grid_graph, make_graph
@@ -19,7 +19,7 @@ def loaded(structure, theta):
     """Record and scratch memory, the scores filled in."""
     record = structure.record
     work = workspace(record, structure.shapes[0])
-    fill(record.scores, 0, theta, np.empty(0), work.labels)
+    fill_tables(record.scores, 0, theta, np.empty(0), work.labels)
     return record, work
 
 

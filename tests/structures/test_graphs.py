@@ -18,7 +18,7 @@ from structlearn.structures.graph.bounded import (
     node_arcs,
 )
 from structlearn.structures.graph.expansion import expand
-from structlearn.structures.graph.inference import fill
+from structlearn.structures.graph.inference import fill_tables
 from structlearn.structures.graph.orders import elimination_order
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.graphs import grid_graph, make_graph
@@ -221,7 +221,7 @@ def test_expansions_end_where_rounding_has_put_the_bound_below_the_value():
     structure = PairwiseGraphs([grid_graph(3, 3)], 3, most_entries=0)
     theta = np.random.default_rng(0).normal(size=structure.n_parts[0])
     work = bounded_workspace(structure.record, structure.shapes[0])
-    fill(structure.record.scores, 0, theta, np.empty(0), work.labels)
+    fill_tables(structure.record.scores, 0, theta, np.empty(0), work.labels)
     value = best_labelling(structure.record, 0, False, work)[0]
     arcs = node_arcs(structure.record, 0)
     assert expand(arcs, value, value - 1e-12, work) == value  # it used not to end

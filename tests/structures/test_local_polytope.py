@@ -73,7 +73,7 @@ def relaxation(structure, g=0):
     for e in range(m):
         for a in range(k):
             for b in range(k):
-                part, pair = tied.index[a, b], a * k + b
+                part, pair = tied.part[a, b], a * k + b
                 T[n * k + e * tied.n_parts + part, n * k + e * k * k + pair] = tied.sign[a, b]
     A = np.vstack(rows)
     return Relaxation(csr_array(A), np.r_[np.ones(n), np.zeros(len(A) - n)], T)

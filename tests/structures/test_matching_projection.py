@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structlearn.core.contract import project
-from structlearn.structures.erased import erase
+from structlearn.structures.erased import erase_structure
 from structlearn.structures.matching.matching import Matching
 from structlearn.structures.matching.sinkhorn import edge_entropy
 
@@ -184,7 +184,7 @@ def test_one_workspace_serves_smaller_tables(unmatched, capacities):
     shapes = [(9, 9), (2, 7), (7, 2), (1, 1), (9, 5)]
     theta = [size * rng.normal(size=shape) for shape in shapes for size in (1.0, 1e3)]
     points = [np.full(one.shape, 7.0) for one in theta]
-    record, _alive = erase(structure.record, (9, 9), frozenset({"project"}))
+    record, _alive = erase_structure(structure.record, (9, 9), frozenset({"project"}))
     for one, z in zip(theta, points):
         value = project(record, one.shape, one.ravel(), NO_SHARED, 0, z.ravel())
         check(structure, one, z)

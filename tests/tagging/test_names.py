@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from structlearn import load
 from structlearn.tagging import Tagger, default_templates
-from structlearn.tagging.explaining import feature_names
+from structlearn.tagging.explaining import tagger_feature_names
 
 PEOPLE, PLACES = ["Ana", "Juan López", "Eva Gil Ruiz"], ["Roma", "San Juan"]
 
@@ -90,7 +90,7 @@ def test_names_have_their_own_defaults():
     assert default_templates(("word",), "ner") != default_templates(("word",))
     named = {one.name.partition("=")[0] for token in tagger.explain(X[0]) for one in token.contributions}
     assert {"word.before", "usual1", "word.place&word.before"} & named
-    told = [str(name) for name in feature_names(tagger)(np.arange(tagger.features_.n_features))]
+    told = [str(name) for name in tagger_feature_names(tagger)(np.arange(tagger.features_.n_features))]
     assert not any("#" in name for name in told)
     plain = Tagger(task="ner", usual="", random_state=0, tol=0.05).fit(X, y)
     assert plain.derived_.parts == ()

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from structlearn.core.lazy import names_of
+from structlearn.core.imports import names_of
 
 if TYPE_CHECKING:
     from structlearn.alignment.aligner import Aligner

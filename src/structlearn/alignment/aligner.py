@@ -17,15 +17,15 @@ import numpy as np
 
 from structlearn.alignment.files.storage import read_aligner, write_aligner
 from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
-from structlearn.alignment.gold.features import STRONG, EdgeFeatures, edge_features, feature_names
+from structlearn.alignment.gold.features import STRONG, EdgeFeatures, edge_features, link_feature_names
 from structlearn.alignment.gold.learning import (
     GoldViews,
     Setting,
     SettingChoices,
     Validation,
-    calibrate,
     check_links,
     choose_setting,
+    confidence_slope,
     fit_links,
     gold_of,
 )
@@ -58,7 +58,7 @@ from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.solution import Certificate, History
 from structlearn.structures import Matching
 
-#: No word has so many links: the unsupervised rule is bound by nothing.
+#: No word has this many links: nothing limits the unsupervised rule.
 _UNBOUND = 1000
 _NOTHING_SURE = "No gold link is sure: they teach nothing, and links are drawn as without gold links."
 
@@ -91,7 +91,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     folds : int
         Parts of the cross-validation.
     tol, max_passes : float
-        Training ends at this duality gap, or, with a warning, after so many passes.
+        Training ends at this duality gap, or after this many passes, with a warning.
     max_length : int
         Pairs with a side of more words are left out of training, and have no links in prediction; a warning
         says how many there were. Time grows with the product of the lengths, and more.
@@ -189,7 +189,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         limit = LengthLimit(self.max_length)
         admitted = [limit.admits(*checked_pair(pair)) for pair in pairs]
         pairs = list(compress(pairs, admitted))
-        gold_links = [Links.given(one, k) for k, one in compress(enumerate(links or ()), admitted)] or None
+        gold_links = [
+            Links.from_user(one, k) for k, one in compress(enumerate(links or ()), admitted)
+        ] or None
         if gold_links and not any(one.sure for one in gold_links):
             warnings.warn(_NOTHING_SURE, stacklevel=2)
             gold_links = None
@@ -200,11 +202,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         if gold_links is not None and statistics is None:
             other = other_text(pairs, text)
         counted = [] if other.is_much else pairs
-        self.statistics_ = statistics or self._statistics(chain(counted, other.pairs), before)
+        self.statistics_ = statistics or self.train_statistics(chain(counted, other.pairs), before)
         limit.warn("were left out")
         self.mapped_: MappedVectors | None = None
-        self.vectors_ = None if vectors is None else self._known(vectors)
-        self._take_rule()
+        self.vectors_ = None if vectors is None else self._vectors_of_known_words(vectors)
+        self.use_rule()
         if gold_links is None and not self.pseudo_gold:
             return self
         features = self.features(pairs)
@@ -212,7 +214,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
         check_links(features.bitext, known)
         surplus = None if gold_links is None else gold_surplus(features, gold_links)
-        features = self._taught(pairs, features, surplus)
+        features = self._with_gold_features(pairs, features, surplus)
         new = None
         if surplus is not None and statistics is None and not other.is_much and len(pairs) > 1:
             own = features.bitext.tables(surplus)
@@ -220,7 +222,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         gold = GoldViews.of(gold_of(features, known, self.structure_), new)
         setting = self._learn(gold, known)
         if gold_links is not None and surplus is not None and len(pairs) > 1:
-            held_out = held_out_weights(gold.mixed(), setting, self.folds, **self._shared())
+            held_out = held_out_weights(gold.mix(), setting, self.folds, **self._model_parameters())
             self._calibrate(pairs, features, gold_links, held_out, surplus)
         return self
 
@@ -239,7 +241,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             if vectors is None:
                 raise ParameterError("{pseudo_gold=nearest} takes links from word vectors; give vectors.")
 
-    def _known(self, vectors: Vectors) -> Vectors:
+    def _vectors_of_known_words(self, vectors: Vectors) -> Vectors:
         """Return the vectors of words that the statistics know, in one space."""
         statistics = self.statistics_
         sides = zip(vectors, self.forms_, (statistics.source_words, statistics.target_words))
@@ -266,9 +268,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
                 "give a dictionary."
             ) from None
 
-    def _take_rule(self) -> None:
+    def use_rule(self) -> None:
         """Set the weights of the unsupervised aligner: mean > threshold, 1/2 unless a side is far longer."""
-        self.feature_names_ = feature_names(vectors=self.vectors_ is not None)
+        self.feature_names_ = link_feature_names(vectors=self.vectors_ is not None)
         self.weights_ = np.zeros(len(self.feature_names_))
         self.weights_[self.feature_names_.index("constant")] = -self._threshold() / STRONG
         self.weights_[self.feature_names_.index("mean")] = 1.0 / STRONG
@@ -286,27 +288,29 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         return link_threshold(surplus(self.statistics_.source_words, self.statistics_.target_words))
 
     def _pseudo_links(self, pairs: Sequence[Words], features: EdgeFeatures) -> list[Links]:
-        """Those of nearest vectors; or those of the rule as sure, with a mean above a tenth as possible."""
+        """Return the links of nearest vectors; or the rule's as sure, with a mean above 0.1 as possible."""
         if self.pseudo_gold == "nearest" and self.vectors_ is not None:
             vectors = self.vectors_
-            return [Links.of(table_links(nearest_links(self._written(pair), vectors))) for pair in pairs]
+            return [Links.of(table_links(nearest_links(self.write_pair(pair), vectors))) for pair in pairs]
         tables = features.bitext.tables(features.mean)
         return [
             Links.of(table_links(table > self._threshold()), table_links(table > 0.1)) for table in tables
         ]
 
-    def _taught(self, pairs: Sequence[Words], features: EdgeFeatures, surplus: Array | None) -> EdgeFeatures:
-        """With the features that gold links teach; each pair's without its own links."""
+    def _with_gold_features(
+        self, pairs: Sequence[Words], features: EdgeFeatures, surplus: Array | None
+    ) -> EdgeFeatures:
+        """Return the features with those learned from gold links; each pair's without its own links."""
         lexicon = self.statistics_.lexicon
         told = no_gold_words(lexicon)
         if surplus is not None:
             told = count_gold_words(lexicon, features.bitext, surplus)
         self.gold_words_ = told
-        self.feature_names_ = feature_names(vectors=self.vectors_ is not None, taught=True)
+        self.feature_names_ = link_feature_names(vectors=self.vectors_ is not None, taught=True)
         return self._features(pairs, surplus)
 
     def _learn(self, gold: GoldViews, links: Sequence[Links]) -> Setting:
-        shared = self._shared()
+        shared = self._model_parameters()
         choices = SettingChoices.of(self.regularization, self.missed, self.spurious)
         best, self.validation_ = choose_setting(gold, links, choices, self.folds, **shared)
         if self.validation_:
@@ -315,11 +319,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         model = fit_links(pairs, best, **shared)
         self.weights_, self.certificate_ = model.weights_, model.certificate_
         self.history_ = model.history_
-        self.slope_ = calibrate(model.weights_, pairs)
+        self.slope_ = confidence_slope(model.weights_, pairs)
         return best
 
-    def _shared(self) -> dict[str, Any]:
-        """Parameters of every model of links."""
+    def _model_parameters(self) -> dict[str, Any]:
+        """Return the parameters that all models of links share."""
         return {
             "capacities": self.structure_.capacities,
             "tol": self.tol,
@@ -348,22 +352,22 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         limit.warn("have no links")
 
     def unknown_words(self, pairs: Iterable[Words]) -> tuple[int, int]:
-        """How many words of the pairs the statistics lack, and how many there are."""
-        bitext = self.statistics_.encode(map(self._written, pairs))
+        """Count the words of the pairs that the statistics lack, and all words."""
+        bitext = self.statistics_.encode(map(self.write_pair, pairs))
         sides = ((bitext.source, bitext.source_words), (bitext.target, bitext.target_words))
         unknown = sum(int((side.tokens == len(words)).sum()) for side, words in sides)
         return unknown, sum(side.tokens.size for side, _ in sides)
 
     def _align(self, batch: Sequence[Words], scores: bool) -> Iterator[Aligned]:
         features = self.features(batch)
-        linked = self._linked(features)
+        linked = self._best_cells(features)
         links = list(zip(linked.i.tolist(), linked.j.tolist()))
         sure = self._sureness(features, linked).tolist() if scores else []
         ends = np.searchsorted(linked.pair, np.arange(len(batch) + 1)).tolist()
         for first, last in pairwise(ends):
             yield Aligned(links[first:last], sure[first:last])
 
-    def _linked(self, features: EdgeFeatures) -> Cells:
+    def _best_cells(self, features: EdgeFeatures) -> Cells:
         """Return the cells with links, argmax <theta, z>; pairs without cells are passed over."""
         shapes = features.bitext.shapes
         shapes = shapes[shapes.all(axis=1)]
@@ -376,11 +380,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         return Cells.of(features.bitext, np.flatnonzero(vertices > 0.5))
 
     def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
-        """Features of all edges of the pairs."""
+        """Return the features of all edges of the pairs."""
         return self._features(pairs)
 
     def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
-        written = [self._written(pair) for pair in pairs]
+        written = [self.write_pair(pair) for pair in pairs]
         return edge_features(self.statistics_, written, self.vectors_, self.gold_words_, surplus)
 
     # ---- files --------------------------------------------------------------------------------------

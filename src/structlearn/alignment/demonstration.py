@@ -12,7 +12,7 @@ from structlearn.alignment.metrics import alignment_scores
 from structlearn.alignment.uses.page import AlignedPair, alignment_page
 from structlearn.solvers import Certificate
 
-#: The first so many pairs are for training, the others for testing.
+#: This many first pairs are for training, the others for testing.
 N_TRAIN = 150
 
 
@@ -26,7 +26,7 @@ class AlignmentResult(NamedTuple):
     certificate: Certificate
 
 
-def run(out: str | Path, *, stream: TextIO | None = None) -> AlignmentResult:
+def demonstrate(out: str | Path, *, stream: TextIO | None = None) -> AlignmentResult:
     """Align the embedded English-French corpus, write a page and the model, print error rates.
 
     The statistics are of all the text. The supervised aligner also sees the gold links of `N_TRAIN` pairs.

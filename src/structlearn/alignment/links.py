@@ -2,8 +2,8 @@
 
 A link (i, j) says that source word i and target word j translate each other; both count from 0.
 
-* Pharaoh: one line a sentence pair, `0-0 1-2 2?3`, source-target from 0; `?` or `p` for a possible link.
-* NAACL (`.wa`): one line a link, `0001 1 3 S`, sentence, source and target from 1, S (sure) or P (possible).
+* Pharaoh: one line per sentence pair, `0-0 1-2 2?3`, source-target from 0; `?` or `p` for a possible link.
+* NAACL (`.wa`): one line per link, `0001 1 3 S`: sentence, source and target from 1, S (sure), P (possible).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.alignment.text.pairs import lines_of
+from structlearn.alignment.text.pairs import file_lines
 from structlearn.core.contract import Array
-from structlearn.core.wording import plain, quoted
+from structlearn.core.wording import plain, quote
 from structlearn.data import DataError, write_lines, written_text
 
 Link = tuple[int, int]
@@ -45,21 +45,20 @@ class Links(NamedTuple):
 
     @classmethod
     def of(cls, sure: Iterable[Link], possible: Iterable[Link] = ()) -> Links:
-        """Links from sure and further possible ones."""
+        """Make links from sure and further possible ones."""
         sure = frozenset(sure)
         return cls(sure, sure | frozenset(possible))
 
     @classmethod
-    def given(cls, links: Links | Iterable[Link], place: int = 0) -> Links:
-        """Links as a user has them: `Links`, or pairs (source, target), as a set, a list or a dict.
+    def from_user(cls, links: Links | Iterable[Link], place: int = 0) -> Links:
+        """Read links as users give them: `Links`, or a set, list or dict of pairs (source, target).
 
         ValueError for anything else, which names the `place` of the sentence pair.
         """
-        if isinstance(links, cls):
+        if isinstance(links, Links):
             return links
         try:
-            pairs: Iterable[Link] = links  # type: ignore[assignment]
-            return cls.of((index(i), index(j)) for i, j in pairs)
+            return cls.of((index(i), index(j)) for i, j in links)
         except (TypeError, ValueError):
             raise ValueError(
                 f"The links of pair {place} must be Links, or pairs of word numbers from 0 such as "
@@ -67,7 +66,7 @@ class Links(NamedTuple):
             ) from None
 
     def tables(self, lengths: Lengths) -> tuple[Array, Array]:
-        """0/1 tables [source, target] of the sure and of the possible links."""
+        """Return 0/1 tables [source, target] of the sure and of the possible links."""
         return link_table(self.sure, lengths), link_table(self.possible, lengths)
 
 
@@ -98,13 +97,13 @@ def table_links(table: ArrayLike) -> frozenset[Link]:
 
 
 def parse_pharaoh(line: str) -> Links:
-    """Links of one Pharaoh line; a score behind a link (`0-1:0.93`) is passed over. ValueError if none."""
+    """Parse one Pharaoh line; a score behind a link (`0-1:0.93`) is ignored. ValueError if it is not one."""
     sure: list[Link] = []
     possible: list[Link] = []
     for entry in line.split():
         match = _PHARAOH.fullmatch(entry)
         if match is None:
-            raise ValueError(f"{quoted(entry)} is not a link such as 0-1 (or 0?1 for a possible one).")
+            raise ValueError(f"{quote(entry)} is not a link such as 0-1 (or 0?1 for a possible one).")
         (sure if match[2] == "-" else possible).append((int(match[1]), int(match[3])))
     return Links.of(sure, possible) if sure or possible else _NO_LINKS
 
@@ -128,12 +127,12 @@ def _score(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise ValueError(f"{quoted(text)} is not a confidence between 0 and 1.")
+        raise ValueError(f"{quote(text)} is not a confidence between 0 and 1.")
     return value
 
 
 def format_pharaoh(links: Links | Collection[Link], *, possible: bool = False) -> str:
-    """One Pharaoh line, in order; of `Links` the sure ones and, if asked for, the possible ones as `i?j`."""
+    """Return one Pharaoh line, in order; of `Links` the sure ones and, if asked, possible ones as `i?j`."""
     known = _as_links(links)
     shown = sorted(known.possible if possible else known.sure)
     return " ".join(f"{i}{'-' if (i, j) in known.sure else '?'}{j}" for i, j in shown)
@@ -191,7 +190,7 @@ def read_both(one: Path, other: Path) -> tuple[list[Links], list[Links]]:
 
 def _read(path: Path, lengths: Sequence[Lengths] | None) -> tuple[list[Links], bool]:
     """Return the links, and whether the file is of the NAACL kind."""
-    with closing(lines_of(path)) as lines:
+    with closing(file_lines(path)) as lines:
         blank, first = _first_text(lines)
         is_naacl = _is_naacl(os.fspath(path), first)
         read = _read_naacl if is_naacl else _read_pharaoh
@@ -200,7 +199,7 @@ def _read(path: Path, lengths: Sequence[Lengths] | None) -> tuple[list[Links], b
 
 
 def links_at(path: Path, number: int, text: str, lengths: Lengths | None = None) -> Links:
-    """Links of one Pharaoh line of a file, inside their sentences if `lengths` are given; else DataError."""
+    """Parse a Pharaoh line of a file; DataError unless links are inside their sentences of `lengths`."""
     try:
         links = parse_pharaoh(text)
     except ValueError as error:
@@ -212,7 +211,7 @@ def links_at(path: Path, number: int, text: str, lengths: Lengths | None = None)
 
 def read_aligned(path: Path) -> Iterator[tuple[int, Aligned]]:
     """Stream the numbered lines of a Pharaoh file, with the scores of their links."""
-    for number, line in lines_of(path):
+    for number, line in file_lines(path):
         try:
             yield number, parse_scored(line)
         except ValueError as error:
@@ -282,7 +281,7 @@ def _last(path: Path, sentences: set[int]) -> int:
 def _parse_naacl(path: Path, number: int, line: str) -> tuple[int, Link, bool]:
     match = _NAACL.fullmatch(line)
     if match is None:
-        raise DataError.at(path, number, f"{quoted(line.strip())} is not 'sentence source target S' (or P).")
+        raise DataError.at(path, number, f"{quote(line.strip())} is not 'sentence source target S' (or P).")
     sentence, source, target = (int(match[k]) for k in (1, 2, 3))
     if min(sentence, source, target) == 0:
         raise DataError.at(path, number, "sentences and positions count from 1, but there is a 0.")
@@ -312,13 +311,13 @@ def _check_inside(path: Path, number: int, link: Link, lengths: Lengths | None) 
 def write_pharaoh(
     path: Path, alignments: Iterable[Links | Collection[Link]], *, possible: bool = False
 ) -> None:
-    """Write one line a sentence pair, whole or not at all; see `format_pharaoh`."""
+    """Write one line per sentence pair, whole or not at all; see `format_pharaoh`."""
     with written_text(path) as stream:
         write_lines(stream, (format_pharaoh(links, possible=possible) for links in alignments))
 
 
 def write_naacl(path: Path, alignments: Iterable[Links | Collection[Link]]) -> None:
-    """Write one line a link, numbered from 1, sure and possible; whole or not at all."""
+    """Write one line per link, numbered from 1, sure and possible; whole or not at all."""
     with written_text(path) as stream:
         for sentence, links in enumerate(alignments, 1):
             known = _as_links(links)

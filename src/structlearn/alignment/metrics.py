@@ -44,7 +44,7 @@ class AlignmentScores(NamedTuple):
 
 
 def alignment_scores(gold: Iterable[Links], predicted: Iterable[Collection[Link]]) -> AlignmentScores:
-    """Compare predicted links with gold ones, one entry a sentence pair; ValueError for unequal numbers."""
+    """Compare predicted links with gold ones, one entry per sentence pair; ValueError for unequal numbers."""
     totals = [0, 0, 0, 0]
     for links, found in zip(gold, map(frozenset, predicted), strict=True):
         for k, one in enumerate((found, links.sure, found & links.sure, found & links.possible)):

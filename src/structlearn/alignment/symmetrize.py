@@ -17,17 +17,17 @@ _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1,
 
 
 def intersection(forward: Collection[Link], backward: Collection[Link]) -> frozenset[Link]:
-    """Links of both directions."""
+    """Return the links of both directions."""
     return frozenset(forward) & frozenset(backward)
 
 
 def union(forward: Collection[Link], backward: Collection[Link]) -> frozenset[Link]:
-    """Links of either direction."""
+    """Return the links of either direction."""
     return frozenset(forward) | frozenset(backward)
 
 
 def grow_diag(forward: Collection[Link], backward: Collection[Link]) -> frozenset[Link]:
-    """From the intersection, add neighbours in the union, straight or diagonal, that link a free word."""
+    """Grow the intersection by neighbours in the union, straight or diagonal, that link a free word."""
     grown = _Growing(intersection(forward, backward))
     candidates = union(forward, backward)
     while grown.add_neighbours(candidates):
@@ -36,12 +36,12 @@ def grow_diag(forward: Collection[Link], backward: Collection[Link]) -> frozense
 
 
 def grow_diag_final(forward: Collection[Link], backward: Collection[Link]) -> frozenset[Link]:
-    """`grow_diag`, then any link of forward, then of backward, of which *a* word is still free."""
+    """Return `grow_diag`, then any link of forward, then of backward, of which *a* word is still free."""
     return _final(forward, backward, any)
 
 
 def grow_diag_final_and(forward: Collection[Link], backward: Collection[Link]) -> frozenset[Link]:
-    """`grow_diag`, then any link of forward, then of backward, of which *both* words are still free."""
+    """Return `grow_diag`, then any link of forward, then of backward, with *both* words still free."""
     return _final(forward, backward, all)
 
 
@@ -82,7 +82,7 @@ class _Growing:
         return link[0] not in self._taken[0], link[1] not in self._taken[1]
 
     def add_neighbours(self, candidates: frozenset[Link]) -> bool:
-        """One sweep; whether it added anything. Links added further on in the order get their turn too."""
+        """Make one sweep and return whether it added anything. Links added further on get their turn too."""
         before = len(self.links)
         for i, j in sorted(candidates):
             if (i, j) in self.links:

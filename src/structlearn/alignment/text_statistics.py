@@ -50,14 +50,14 @@ class TextStatistics:
         asked = {"lowercase": self.lowercase, "strip_accents": self.strip_accents}
         if earlier is not None:
             self._check_same(earlier)
-            self._set_forms(earlier.forms_)
+            self.set_forms(earlier.forms_)
             return in_forms(self.forms_, bitext)
         if statistics is None:
             forms, bitext = forms_of_text(bitext, pairs, **asked)
-            self._set_forms(forms)
+            self.set_forms(forms)
         else:
             words = statistics.source_words, statistics.target_words
-            self._set_forms((form_of_words(words[0], **asked), form_of_words(words[1], **asked)))
+            self.set_forms((form_of_words(words[0], **asked), form_of_words(words[1], **asked)))
         return bitext
 
     def _check_same(self, earlier: TextStatistics) -> None:
@@ -68,14 +68,15 @@ class TextStatistics:
                     None, Statement(f"The continued model was trained with {was}; give the same.")
                 )
 
-    def _set_forms(self, forms: Forms) -> None:
+    def set_forms(self, forms: Forms) -> None:
+        """Have words written in these forms, one per side."""
         self.forms_ = forms
         self._writers = FormWriter(forms[0]), FormWriter(forms[1])
 
-    def _statistics(
+    def train_statistics(
         self, pairs: Iterable[Words], earlier: AlignmentStatistics | None = None, *, keep: bool = True
     ) -> AlignmentStatistics:
-        """Those of pairs that are checked; the checkpoint, if there is one, is used if `keep`."""
+        """Return the statistics of checked pairs; with `keep`, the run is kept in the checkpoint, if any."""
         written = (self._write(*pair) for pair in pairs if len(pair[0]) and len(pair[1]))
         known = None if earlier is None else (earlier.source_words, earlier.target_words)
         if self.memory is None:
@@ -88,7 +89,7 @@ class TextStatistics:
         found = AlignmentStatistics.train(text, n_jobs=self.n_jobs, earlier=earlier, checkpoint=kept)
         return found.prune(self.min_probability)
 
-    def _written(self, pair: Words) -> tuple[list[str], list[str]]:
+    def write_pair(self, pair: Words) -> tuple[list[str], list[str]]:
         """Return the words as the statistics have them."""
         return self._write(*checked_pair(pair))
 

@@ -4,8 +4,7 @@ Tagging, parsing and alignment are rooms of their own (`structlearn.tagging` ...
 working.
 """
 
-from structlearn.core.lazy import names_of
-from structlearn.core.moved import keep_old_names
+from structlearn.core.imports import keep_old_names, names_of
 
 __all__ = ["alignment", "parsing", "tagging", "text"]
 

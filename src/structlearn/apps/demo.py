@@ -12,7 +12,7 @@ import numpy as np
 
 from structlearn.alignment import demonstration
 from structlearn.core.contract import Array
-from structlearn.core.text_width import aligned
+from structlearn.core.wording import align_columns
 from structlearn.data.digits import train_test_digit_sequences
 from structlearn.estimators import ChainClassifier
 from structlearn.metrics import exact_match, sequence_accuracy
@@ -58,7 +58,7 @@ class DigitData(NamedTuple):
     noise: float
 
 
-def run(
+def run_demo(
     out: str | Path,
     *,
     stream: TextIO | None = None,
@@ -79,9 +79,9 @@ def run(
     split = train_test_digit_sequences(n_train, n_test, kind="counters", noise=noise, random_state=0)
     data = DigitData(*split, noise)
     readings = _read_digits(data)
-    print(aligned([HEADER, *(one.cells() for one in readings)]), file=stream)
+    print(align_columns([HEADER, *(one.cells() for one in readings)]), file=stream)
     print(f"\n{readings[-1].model.certificate_}", file=stream)
-    words = demonstration.run(out, stream=stream)
+    words = demonstration.demonstrate(out, stream=stream)
     _say("Drawing ...")
     _write_files(out, readings, data)
     demo_page(out, data, readings, words).write(out / "index.html")
@@ -109,7 +109,7 @@ def _read_digits(data: DigitData) -> list[Reading]:
 
 
 def _apart(sequences: list[Array]) -> list[Array]:
-    """Each item as a sequence of its own."""
+    """Return each item as a sequence of its own."""
     flat = np.concatenate(sequences)
     return [flat[k : k + 1] for k in range(len(flat))]
 

@@ -41,7 +41,7 @@ SHARED: dict[str, str | float] = {
 
 
 class Amount(NamedTuple):
-    """How much data a recipe takes: `full`, more than usual; `n`, so many examples to train on."""
+    """How much data a recipe takes: `full`, more than usual; `n`, the number of examples to train on."""
 
     full: bool = False
     n: int | None = None
@@ -122,7 +122,7 @@ class Recipe:
 
 def _load_scene(folder: Path | None, amount: Amount) -> RecipeProblem:
     """Return the problem, whose split is given: there is no more data."""
-    train, test = (file_of(_given(folder), name) for name in ("scene_train", "scene_test"))
+    train, test = (file_of(_require_folder(folder), name) for name in ("scene_train", "scene_test"))
     X, y = read_libsvm(train, multilabel=True)
     X_test, y_test = read_libsvm(test, multilabel=True, n_features=X.shape[1])
     error = partial(_hamming_error, X_test.toarray(), y_test)
@@ -139,7 +139,7 @@ def _hamming_error(X: Array, y: Array | list[tuple[int, ...]], estimator: MultiL
 
 def _load_letters(folder: Path | None, amount: Amount) -> RecipeProblem:
     """Train on fold 0 and test on the others, as the papers do; in full, the other way round."""
-    X, y, folds = read_letters(file_of(_given(folder), "letter.data"))
+    X, y, folds = read_letters(file_of(_require_folder(folder), "letter.data"))
     train, test = (np.flatnonzero((folds == 0) == wanted) for wanted in (not amount.full, amount.full))
     if not train.size or not test.size:
         raise DataError("letter.data must have words in fold 0 and in others.")
@@ -156,7 +156,7 @@ def _score_error(X: Any, y: Any, estimator: ChainClassifier | StructuredPredicto
 
 
 def _load_triplets(folder: Path | None, amount: Amount) -> RecipeProblem:
-    """So many triplets of shoes, or of scikit-learn's digits where there are no shoes."""
+    """Load `amount` triplets of shoes, or of scikit-learn's digits where there are no shoes."""
     n_train, n_test = (4000, 4000) if amount.full else (1000, 1000)
     if folder is None:
         print("The data set triplets is not here: using triplets of handwritten digits.", file=sys.stderr)
@@ -179,7 +179,7 @@ def _load_triplets(folder: Path | None, amount: Amount) -> RecipeProblem:
 
 
 def _load_alignment(folder: Path | None, amount: Amount) -> RecipeProblem:
-    """Pairs of the Hansards, or of the embedded corpus; labels are the links of nearest vectors."""
+    """Load pairs of the Hansards, or of the embedded corpus; labels are the links of nearest vectors."""
     train, test, told = nearest_problem(folder, amount.n or 100)
     for sentence in told:
         print(sentence, file=sys.stderr)
@@ -187,7 +187,7 @@ def _load_alignment(folder: Path | None, amount: Amount) -> RecipeProblem:
     return RecipeProblem(train.X, train.y, partial(_score_error, test.X, test.y), summary)
 
 
-def _given(folder: Path | None) -> Path:
+def _require_folder(folder: Path | None) -> Path:
     """Return the folder, which `Recipe.problem` has found where it is needed."""
     assert folder is not None  # noqa: S101
     return folder

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 
 
 class Application(NamedTuple):
@@ -39,7 +39,7 @@ def load(path: str | Path, structure: object = None, scoring: object = None) -> 
     header = ModelFile(path).header
     name = header["notes"].get("application", header["estimator"])
     if isinstance(name, str) and name in APPLICATIONS:
-        return located(APPLICATIONS[name].made).load(path)
+        return resolve_name(APPLICATIONS[name].made).load(path)
     if name != header["estimator"]:
         raise unknown(path, name)
     return load_bundle(path, structure, scoring).estimator

@@ -41,7 +41,7 @@ class StudyExamples(NamedTuple):
         return len(self.y)
 
     def some(self, which: Sequence[int]) -> StudyExamples:
-        """Those of these numbers."""
+        """Return the examples of these numbers."""
         return StudyExamples(_some(self.X, which), _some(self.y, which))
 
 
@@ -69,19 +69,19 @@ class ProblemEntry:
     stand_in: bool = False
 
     def is_here(self, folder: Path | None) -> bool:
-        """Whether its data set is on this machine."""
+        """Return whether its data set is on this machine."""
         return not self.data or located(self.data, folder) is not None
 
 
 def _letters(folder: Path | None, most: int | None) -> StudyExamples:
-    X, y, _ = read_letters(file_of(_given(folder), "letter.data"))
+    X, y, _ = read_letters(file_of(_require_folder(folder), "letter.data"))
     return StudyExamples(X, y)
 
 
 def _scene(folder: Path | None, most: int | None) -> StudyExamples:
-    """Both halves: nothing is tested."""
+    """Load both halves: nothing is tested."""
     parts = [
-        read_libsvm(file_of(_given(folder), name), multilabel=True, n_features=294)
+        read_libsvm(file_of(_require_folder(folder), name), multilabel=True, n_features=294)
         for name in ("scene_train", "scene_test")
     ]
     X = np.concatenate([rows.toarray() for rows, _ in parts])
@@ -101,11 +101,11 @@ def _alignment(folder: Path | None, most: int | None) -> StudyExamples:
 
 
 def _parsing(folder: Path | None, most: int | None) -> StudyExamples:
-    document = read_conllu(file_of(_given(folder), "en_ewt-ud-train.conllu"))
+    document = read_conllu(file_of(_require_folder(folder), "en_ewt-ud-train.conllu"))
     return StudyExamples(document.tokens(), [heads for heads, _ in document.trees(single_root=True)])
 
 
-def _given(folder: Path | None) -> Path:
+def _require_folder(folder: Path | None) -> Path:
     """Return the folder, which `study_problem` has found where it is needed."""
     assert folder is not None  # noqa: S101
     return folder

@@ -27,7 +27,7 @@ from structlearn.cli.commands.completion import completion
 from structlearn.cli.commands.data import data
 from structlearn.cli.commands.demo import demo
 from structlearn.cli.commands.info import info
-from structlearn.cli.commands.predict import evaluate, predict, show
+from structlearn.cli.commands.predict import evaluate_model, predict, show
 from structlearn.cli.commands.tag import tag
 from structlearn.cli.commands.train import TrainGroup
 from structlearn.cli.commands.tune import TuneGroup
@@ -45,7 +45,7 @@ from structlearn.cli.support.errors import (
 )
 from structlearn.cli.support.stdin import check_one_stdin
 from structlearn.cli.support.texts import Command
-from structlearn.core.kernel_cache.compilation import announced
+from structlearn.core.kernel_cache.compilation import announce_compilation
 from structlearn.core.prediction_only import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 
@@ -54,8 +54,8 @@ class Commands(TyperGroup):
     """All commands. What is wrong with their arguments is told without what would act on a terminal."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """In the order of `_COMMANDS`, then the others."""
-        first = [one if isinstance(one, str) else one.__name__ for one, *_ in _COMMANDS]
+        """Return the commands in the order of `_COMMANDS`, then the others."""
+        first = [name for name, *_ in _COMMANDS]
         return sorted(super().list_commands(ctx), key=[*first, *super().list_commands(ctx)].index)
 
     def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> object:  # type: ignore[override]
@@ -71,14 +71,14 @@ class Commands(TyperGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):  # a usage error of typer's, whichever click it has
                 raise
-            sys.exit(_shown(error))
+            sys.exit(_show_usage_error(error))
         if code == INTERRUPTED:  # typer makes an exit code of a Ctrl-C that comes before a command begins
             stop_listening()
             tell_interruption()
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _shown(error: Any) -> int:
+def _show_usage_error(error: Any) -> int:
     """Say what is wrong with the arguments, below how the command is used; returns the exit code."""
     sentence = plain(error.format_message(), LONGEST - len("Error: "))
     error.format_message = lambda: sentence
@@ -113,7 +113,7 @@ def root(
     ] = False,
 ) -> None:
     """Structured prediction with a certificate, for sequences, trees, links, graphs, sets and tables."""
-    context.with_resource(announced())
+    context.with_resource(announce_compilation())
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -128,64 +128,80 @@ _TALES = {
     "compare": "Run several solvers on the same problem, and write a report with curves and tables to DIR. "
     "`structlearn compare TASK --help` shows the options of a task or recipe.",
 }
-#: Commands in the order of the help, what it says of each, and how each is used.
-_COMMANDS: tuple[tuple[Any, str, str], ...] = (
-    (demo, "Try the library on data that comes with it.", "Example: structlearn demo"),
+#: Commands in the order of the help: name, function (None for a group of tasks), summary, example.
+_COMMANDS: tuple[tuple[str, Any, str, str], ...] = (
+    ("demo", demo, "Try the library on data that comes with it.", "Example: structlearn demo"),
     (
         "train",
+        None,
         "Train a model and print its certificate.",
         "Example: structlearn train tag train.txt --out tagger.safetensors --regularization 0.001",
     ),
     (
         "tune",
+        None,
         "Choose lambda by cross-validation, then train.",
         "Example: structlearn tune chunk train.txt --loss hinge,softmax --out chunker.safetensors",
     ),
     (
+        "predict",
         predict,
         "Write a model's answers, one line per input.",
         "Example: structlearn predict tagger.safetensors new.txt --out labels.txt",
     ),
     (
+        "tag",
         tag,
         "Label the words of raw text.",
         "Example: echo 'Acme hired her.' | structlearn tag ner.safetensors --format inline",
     ),
     (
-        evaluate,
+        "evaluate",
+        evaluate_model,
         "Compare a model's answers with the labels of a file.",
         "Example: structlearn evaluate tagger.safetensors test.txt",
     ),
     (
+        "calibrate",
         calibrate,
         "Make a model's probabilities mean what they say.",
         "Example: structlearn calibrate tagger.safetensors held-out.txt --out calibrated.safetensors",
     ),
     (
+        "conformalize",
         conformalize,
         "Let a model answer with sets of guaranteed coverage.",
         "Example: structlearn conformalize tagger.safetensors other.txt --out sets.safetensors",
     ),
     (
+        "show",
         show,
         "Write a page that draws a model's answers.",
         "Example: structlearn show parser.safetensors test.conllu --out page.html",
     ),
     (
         "compare",
+        None,
         "Run several solvers on the same problem and write a report.",
         "Examples: structlearn compare letters --out report; structlearn compare tag train.txt "
         "--test test.txt --solvers bcfw,fw --out report; structlearn compare scaling --problem digits "
         "--out study",
     ),
     (
+        "weights",
         weights,
         "Print the largest weights of a model with the names of their features.",
         "Example: structlearn weights tagger.safetensors --top 5 --label B-NP",
     ),
-    (info, "Describe the installation or a model file.", "Example: structlearn info tagger.safetensors"),
-    (warm, "Compile what tasks need, before their first use.", "Example: structlearn warm tag parse"),
     (
+        "info",
+        info,
+        "Describe the installation or a model file.",
+        "Example: structlearn info tagger.safetensors",
+    ),
+    ("warm", warm, "Compile what tasks need, before their first use.", "Example: structlearn warm tag parse"),
+    (
+        "completion",
         completion,
         "Print a script by which a shell completes commands.",
         "Examples: source <(structlearn completion bash), in ~/.bashrc; source <(structlearn completion "
@@ -206,11 +222,11 @@ def _tasks(name: str) -> typer.Typer:
     return group
 
 
-for _command, _summary, _example in _COMMANDS:
-    if isinstance(_command, str):
-        app.add_typer(_tasks(_command), name=_command, short_help=_summary, epilog=_example)
+for _name, _command, _summary, _example in _COMMANDS:
+    if _command is None:
+        app.add_typer(_tasks(_name), name=_name, short_help=_summary, epilog=_example)
     else:
-        app.command(cls=Command, short_help=_summary, epilog=_example)(_command)
+        app.command(_name, cls=Command, short_help=_summary, epilog=_example)(_command)
 app.add_typer(align, name="align", short_help="Word alignment: train, apply, project, phrases and more.")
 app.add_typer(
     data,

@@ -1,4 +1,4 @@
-"""A barrier between threads inside compiled code: where threads meet thousands of times a second.
+"""A barrier between threads inside compiled code: for threads that meet thousands of times per second.
 
 Each thread tells in a cell of its own to which meeting it has come, and looks at the others' cells until they
 have come, too, giving its processor away in between. If that takes long, the others have no processor to run
@@ -44,7 +44,7 @@ sleep = types.ExternalFunction("structlearn_sleep", types.int32(types.uint32))
 
 @intrinsic
 def fence(typing_context: object) -> tuple[Signature, Callable[..., ir.Value]]:
-    """What was written before is there for all before anything that follows."""
+    """Let all threads see what was written before, ahead of anything that follows."""
 
     def generate(context: BaseContext, builder: ir.IRBuilder, *_: object) -> ir.Value:
         builder.fence("seq_cst")
@@ -55,7 +55,7 @@ def fence(typing_context: object) -> tuple[Signature, Callable[..., ir.Value]]:
 
 @intrinsic
 def take_next(typing_context: object, counter: types.Array) -> tuple[Signature, Callable[..., ir.Value]]:
-    """The first number of an array of integers, which is one more for whoever asks next."""
+    """Return the first number of an array of integers and increase it by one, in one atomic step."""
 
     def generate(
         context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: Sequence[ir.Value]
@@ -68,13 +68,13 @@ def take_next(typing_context: object, counter: types.Array) -> tuple[Signature, 
 
 
 def make_cells(n_threads: int) -> Array:
-    """A cell for each thread that will meet."""
+    """Make one cell for each thread that will meet."""
     return np.zeros((n_threads, WORDS_APART), dtype=np.int64)
 
 
 @kernel
 def meet(cells: Array, k: int, number: int) -> bool:
-    """Thread k comes to the meeting of a number, and waits for all; False if one of them is gone."""
+    """Let thread k come to meeting `number` and wait for all others; return False if one of them is gone."""
     fence()
     cells[k, 0] = max(cells[k, 0], number)
     fence()

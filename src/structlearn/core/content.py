@@ -101,7 +101,7 @@ class _Adding:
                 self.add(one)
         elif isinstance(value, Mapping):
             self.word(type(value).__qualname__, len(value))
-            for item in _ordered(value):
+            for item in _sorted_items(value):
                 self.add(item)
         elif isinstance(value, set | frozenset):
             self.word(type(value).__qualname__, *sorted(map(content_hash, value)))
@@ -178,33 +178,33 @@ class _Adding:
             self.word(reduced)
             return
         make, arguments, *rest = reduced
-        if make is not copyreg.__newobj__:  # type: ignore[attr-defined]
+        if make is not vars(copyreg)["__newobj__"]:
             self.add(make)
         self.add(arguments)
         for one in rest:
-            self.add(one if one is None or isinstance(one, tuple | dict) else _listed(one))
+            self.add(one if one is None or isinstance(one, tuple | dict) else _as_list(one))
 
 
 def _matters(name: str, attribute: object) -> bool:
-    """Whether an attribute of a class says what its objects do; slots and notes of Python do not."""
+    """Return whether an attribute of a class says what its objects do; slots and notes of Python do not."""
     if isinstance(attribute, GetSetDescriptorType | MemberDescriptorType) or name == "_abc_impl":
         return False
     return callable(attribute) or not (name.startswith("__") and name.endswith("__"))
 
 
-def _listed(state: Any) -> object:
+def _as_list(state: Any) -> object:
     """Return the rest of a reduced object: its items, where it is a list or a mapping."""
     return list(state) if hasattr(state, "__next__") else state
 
 
-def _ordered(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _sorted_items(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """Return the items of a mapping, by name where keys are names."""
     items = list(mapping.items())
     return sorted(items, key=itemgetter(0)) if all(isinstance(key, str) for key in mapping) else items
 
 
 def _is_library(module: str | None) -> bool:
-    """Whether a module is a library's, whose names say enough; a user's own code is looked into."""
+    """Return whether a module is a library's, whose names say enough; a user's own code is looked into."""
     root = (module or "").partition(".")[0]
     file = getattr(sys.modules.get(root), "__file__", None) or ""
     installed = {"site-packages", "dist-packages"} & set(PurePath(file).parts)

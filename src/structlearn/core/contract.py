@@ -31,7 +31,7 @@ Record = tuple[object, ...]
 
 @operation
 def workspace(structure: Record, shape: Shape) -> object:
-    """Scratch memory that serves every example of at most this shape; made once per pass."""
+    """Return scratch memory that serves every example of at most this shape; it is made once per pass."""
 
 
 @operation
@@ -58,7 +58,7 @@ def strong_convexity(structure: Record) -> float:
 
 @operation
 def shared_parts(structure: Record) -> int:
-    """How many shared parts there are; none unless implemented."""
+    """Return the number of shared parts; zero unless implemented."""
 
 
 @operation
@@ -71,7 +71,7 @@ def local_parts(structure: Record, shape: Shape) -> int:
 
 @operation
 def marginals_workspace(structure: Record, shape: Shape) -> Any:
-    """Scratch memory for `marginals` and `log_partition`, as `workspace` is for `maximize`."""
+    """Return scratch memory for `marginals` and `log_partition`, as `workspace` does for `maximize`."""
 
 
 @operation
@@ -108,13 +108,13 @@ def omega(
 ) -> float:
     """Omega(z) of the answer z that `maximize` has just given, with its value; never below it.
 
-    Zero unless implemented. Of the squared norm (`strong_convexity`) a solver takes account itself.
+    Zero unless implemented. Solvers account for the squared norm (`strong_convexity`) themselves.
     """
 
 
 @operation
 def project_workspace(structure: Record, shape: Shape) -> object:
-    """Scratch memory for `project`, as `workspace` is for `maximize`."""
+    """Return scratch memory for `project`, as `workspace` does for `maximize`."""
 
 
 @operation
@@ -132,7 +132,7 @@ def project(
 def project_derivative(
     structure: Record, shape: Shape, v: Array, shared: Array, work: object, moved: Array
 ) -> None:
-    """moved <- d/dh of the answer that `project` has just given, for scores + h v, at h = 0.
+    """Set moved <- d/dh of the answer that `project` has just given, for scores + h v, at h = 0.
 
     Implemented where answers are flows; else the atoms of the active set say as much.
     """
@@ -143,7 +143,7 @@ def project_derivative(
 
 @operation
 def scoring_workspace(scoring: object) -> object:
-    """Scratch memory that serves every example; made once per pass."""
+    """Return scratch memory that serves every example; it is made once per pass."""
 
 
 @operation

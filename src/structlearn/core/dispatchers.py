@@ -1,4 +1,4 @@
-"""Numba's dispatchers, so arranged that what a kernel calls is optimised once, inside it.
+"""Numba's dispatchers, arranged so that what a kernel calls is optimised once, inside the kernel.
 
 Numba gives every compiled function wrappers for Python and C, optimises it and turns it into machine code by
 itself, and then optimises it again inside each of its callers. Here a function has two dispatchers: an
@@ -36,20 +36,20 @@ TRIED = ((0, 68),)
 
 
 def is_lean() -> bool:
-    """Whether kernels compile by `EntryDispatcher` and `InnerDispatcher`."""
+    """Return whether kernels compile by `EntryDispatcher` and `InnerDispatcher`."""
     version = tuple(int(part) for part in numba.__version__.split(".")[:2])
     return version in TRIED and not os.environ.get("STRUCTLEARN_PLAIN_NJIT")
 
 
 def dispatcher(function: Callable[..., object], **options: object) -> CPUDispatcher:
-    """`function`, to be compiled at its first call."""
+    """Return a dispatcher that compiles `function` at its first call."""
     if not is_lean():
         return numba.njit(**options)(function)
     return EntryDispatcher(function, targetoptions={"nopython": True, "boundscheck": None, **options})
 
 
 def _turn_on() -> None:
-    """Kernels call one another by addresses of machine code, which plain Python functions do not have."""
+    """Switch Numba on: kernels call one another by addresses that plain Python functions do not have."""
     if numba.config.DISABLE_JIT:
         numba.config.DISABLE_JIT = 0
         warnings.warn(
@@ -64,7 +64,7 @@ _turn_on()
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without the search for garbage, which goes through all that Numba holds, over and over.
+    """Suspend the garbage collector, which would go through all that Numba holds, over and over.
 
     It is made up for at the end, not in the middle of training. One thread at a time: others wait for Numba's
     lock.
@@ -80,7 +80,7 @@ def _no_collection() -> Iterator[None]:
 
 
 class EntryDispatcher(CPUDispatcher):
-    """What Python calls."""
+    """The dispatcher that Python calls."""
 
     def __init__(self, py_func: Callable[..., object], targetoptions: Options) -> None:
         super().__init__(py_func, {}, targetoptions)
@@ -96,7 +96,7 @@ class EntryDispatcher(CPUDispatcher):
 
 
 class InnerDispatcher(CPUDispatcher):
-    """What compiled code calls: bitcode."""
+    """The dispatcher that compiled code calls; it yields bitcode."""
 
     def __init__(self, py_func: Callable[..., object], targetoptions: Options) -> None:
         super().__init__(py_func, {}, targetoptions)
@@ -137,7 +137,7 @@ class _InnerCompiler(_FunctionCompiler):
 
 
 class _Key:
-    """Names a compiled function for Numba's linker."""
+    """The name of a compiled function for Numba's linker."""
 
 
 class _Bitcode(JITCodeLibrary):

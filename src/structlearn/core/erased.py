@@ -1,6 +1,6 @@
-"""The sum instead of the product: structures and scorings behind C addresses, so that a pass compiles once.
+"""Structures and scorings behind C addresses, so that a pass compiles once and not for every pair of them.
 
-A pass calls operations on a structure and a scoring. Compiled for their records it would have to be compiled
+A pass calls operations on a structure and a scoring. For the records themselves it would have to be compiled
 for every pair of them. Instead each operation of a record is compiled alone, as a C function, and a pass is
 compiled for two records of addresses, `structures.erased.ErasedStructure` and `scoring.erased.ErasedScoring`,
 which implement the same operations. A user's own oracle is compiled by itself, and no pass with it.
@@ -40,7 +40,7 @@ class CFunction:
         self._known: dict[int, int] = {}
 
     def address(self, kind: PackedWords) -> int:
-        """Where its machine code for records of this type is; compiled, or loaded, at first use."""
+        """Return the address of its machine code for this type of record; compiled or loaded at first use."""
         if id(kind) not in self._known:  # there is one for each type, and hashing it takes long
             signature = (kind, *self._arguments)
             self._dispatcher.compile(signature)
@@ -51,26 +51,26 @@ class CFunction:
 
 
 def c_function(*arguments: types.Type) -> Callable[[Callable[..., object]], CFunction]:
-    """The decorated function, of a pointer to a record and its scratch memory and of these arguments."""
+    """Make a C function of a pointer to a record and its scratch memory, and of these arguments."""
     return lambda function: CFunction(function, arguments)
 
 
 @cache
 def operations_of(function: Callable[..., object]) -> frozenset[str]:
-    """The operations that a kernel, or one that it calls, names: what must be compiled for it."""
+    """Return the operations that a kernel, or one that it calls, names: these must be compiled for it."""
     reached, waiting = {function}, [function]
     for one in waiting:  # which grows
-        for value in _named(one):
+        for value in _values_of_names(one):
             if (isinstance(value, Dispatcher) or is_jitable(value)) and value not in reached:
                 reached.add(value)
                 waiting.append(value)
-    named = (value for one in reached for value in _named(one) if is_operation(value))
+    named = (value for one in reached for value in _values_of_names(one) if is_operation(value))
     return frozenset(unwrap(value).__name__ for value in named)
 
 
 @cache
-def _named(function: Callable[..., object]) -> list[Any]:
-    """The values of the names in a function, also of attributes of modules, and of variables around it."""
+def _values_of_names(function: Callable[..., object]) -> list[Any]:
+    """Return the values of the names in a function, of attributes of modules and of enclosing variables."""
     source: Any = unwrap(function)
     names = {name for code in _codes(source.__code__) for name in code.co_names}
     cells = (cell.cell_contents for cell in source.__closure__ or () if _is_filled(cell))
@@ -84,7 +84,7 @@ def _named(function: Callable[..., object]) -> list[Any]:
 
 
 def _codes(code: CodeType) -> list[CodeType]:
-    """Of a function and of those inside it: comprehensions, for one."""
+    """Return the code of a function and of the functions inside it, such as comprehensions."""
     inside = (_codes(one) for one in code.co_consts if isinstance(one, CodeType))
     return [code, *(one for found in inside for one in found)]
 
@@ -111,7 +111,7 @@ class Erased(Generic[Record]):
         self._own = threading.local()
 
     def record(self, function: Callable[..., object]) -> Record:
-        """The record for a call of the kernel `function` in this thread."""
+        """Return the record for a call of the kernel `function` in this thread."""
         known = cast(dict[frozenset[str], tuple[Record, object]], self._own.__dict__)
         operations = operations_of(function)
         if operations not in known:

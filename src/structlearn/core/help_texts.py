@@ -17,7 +17,7 @@ def entries(text: str) -> dict[str, str]:
     return {one.split(" :")[0]: one for one in ENTRY.findall(found["entries"])} if found else {}
 
 
-def sentences(documented: object) -> dict[str, str]:
+def parameter_sentences(documented: object) -> dict[str, str]:
     """Return what the help text of a class or a function says of each parameter, on one line."""
     found = {}
     for names, entry in entries(cleandoc(documented.__doc__ or "")).items():

@@ -30,23 +30,23 @@ FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
 
 def kernel(function: F) -> F:
     """Compile `function` on first call; keep the result on disk; release the GIL while it runs."""
-    return _compiled(function, counts=True)
+    return _compile(function, counts=True)
 
 
 def leaf(function: F) -> F:
-    """As `kernel`, for a function that makes no array and calls none that does.
+    """Compile as `kernel` does, for a function that makes no array and calls none that does.
 
     It does not count references to the arrays it is given, which takes longer than a short loop over them.
     """
-    return _compiled(function, counts=False)
+    return _compile(function, counts=False)
 
 
-def inlined(function: F) -> F:
-    """As `leaf`, for the few lines of an innermost loop: they become part of every kernel that calls them.
+def inline(function: F) -> F:
+    """Compile as `leaf` does, for the few lines of an innermost loop: every caller contains a copy of them.
 
     A call takes longer than they do, since all fields of the records that it is given are arguments of it.
     """
-    return _compiled(function, counts=False, forceinline=True)
+    return _compile(function, counts=False, forceinline=True)
 
 
 def jitable(function: F) -> F:
@@ -56,11 +56,11 @@ def jitable(function: F) -> F:
 
 
 def c_dispatcher(function: Function) -> CPUDispatcher:
-    """What compiles `function` for callers that know its C address alone."""
-    return _compiled(function, counts=False, no_cpython_wrapper=True)
+    """Return the dispatcher that compiles `function` for callers that know only its C address."""
+    return _compile(function, counts=False, no_cpython_wrapper=True)
 
 
-def _compiled(function: F, *, counts: bool, **options: object) -> F:
+def _compile(function: F, *, counts: bool, **options: object) -> F:
     compiled = dispatcher(
         function, nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts, **options
     )
@@ -82,7 +82,7 @@ def operation(name: F) -> F:
 
     @wraps(name)
     def call(*args: object) -> object:
-        found = _registered(name.__name__, type(args[0]))
+        found = _find_kernel(name.__name__, type(args[0]))
         if found is None:
             raise TypeError(f"{type(args[0]).__name__} does not implement {name.__name__}.")
         return found(*args)
@@ -94,7 +94,7 @@ def operation(name: F) -> F:
             record = args[0]
             if not isinstance(record, types.NamedTuple | types.NamedUniTuple):
                 return None
-            found = _registered(name.__name__, record.instance_class)
+            found = _find_kernel(name.__name__, record.instance_class)
             if found is None:
                 return None
             self._chosen = self.context.resolve_value_type(found)
@@ -109,12 +109,12 @@ def operation(name: F) -> F:
 
 
 def is_operation(value: object) -> TypeGuard[Function]:
-    """Whether a value is one of the generic functions."""
+    """Return whether a value is one of the generic functions."""
     return isinstance(value, FunctionType) and value in _OPERATIONS
 
 
 def is_jitable(value: object) -> TypeGuard[Function]:
-    """Whether a value is a function that `jitable` has seen."""
+    """Return whether a value is a function that `jitable` has seen."""
     return isinstance(value, FunctionType) and value in _JITABLE
 
 
@@ -132,15 +132,15 @@ def implements(called: Function, record: type) -> Callable[[F], F]:
 
 
 def implementation(called: Function, record: object) -> Function | None:
-    """The kernel that an operation on a record is; None if there is none."""
-    return _registered(called.__name__, type(record))
+    """Return the kernel that implements an operation on a record; None if there is none."""
+    return _find_kernel(called.__name__, type(record))
 
 
 def is_implemented(called: Function, record: object) -> bool:
-    """Whether there is a kernel for an operation on a record."""
+    """Return whether there is a kernel for an operation on a record."""
     return implementation(called, record) is not None
 
 
-def _registered(name: str, record: type) -> Function | None:
-    """The record's own kernel or, for an operation that has one, that of all others."""
+def _find_kernel(name: str, record: type) -> Function | None:
+    """Return the record's own kernel or, for an operation that has one, the kernel for all other records."""
     return _KERNELS.get((name, record)) or _KERNELS.get((name, object))

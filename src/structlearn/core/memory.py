@@ -1,4 +1,4 @@
-"""Arrays that need not fit into memory: beyond a limit they are files, mapped, which end with the process."""
+"""Arrays that need not fit into memory: beyond a limit they are mapped files, which end with the process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from structlearn.core.sentences import ParameterError
 SMALL = 1 << 20
 #: The share of the limit for arrays that stay; the rest is for what passes by.
 SHARE_KEPT = 0.5
-#: A limit must leave so much beside what the program takes when training begins.
+#: A limit must leave this many bytes beside what the program takes when training begins.
 LEAST = 128 << 20
 _UNITS = {"": 1} | {
     f"{letter}{i}B": base**power
@@ -33,7 +33,7 @@ _SIZE = re.compile(r"([0-9.]+)\s*([KMGT]I?B|)", re.IGNORECASE)
 
 
 class Memory:
-    """Gives room for arrays: in memory as long as the limit allows, then in mapped files.
+    """Room for arrays: in memory as long as the limit allows, then in mapped files.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Memory:
         if self.limit is None or n_bytes < SMALL:
             return make(int(size), dtype)
         if n_bytes > self._left:
-            return mapped(n_bytes, self.folder).view(dtype)
+            return map_zero_bytes(n_bytes, self.folder).view(dtype)
         array = make(int(size), dtype)
         self._left -= n_bytes
         weakref.finalize(array, self._give_back, n_bytes)
@@ -82,8 +82,8 @@ class Memory:
         self._left += n_bytes
 
 
-def mapped(n_bytes: int, folder: Path) -> np.ndarray:
-    """Zero bytes in a file without a name: its room is taken now, and is free again when nobody uses it."""
+def map_zero_bytes(n_bytes: int, folder: Path) -> np.ndarray:
+    """Map zero bytes of a nameless file, whose room is reserved now and freed when nobody uses it."""
     with tempfile.TemporaryFile(dir=folder) as file:
         try:
             if n_bytes > shutil.disk_usage(folder).free:
@@ -101,7 +101,7 @@ def mapped(n_bytes: int, folder: Path) -> np.ndarray:
 
 
 def parse_size(size: int | str) -> int:
-    """Bytes: a number, or text such as "2GB" (1e9 each) or "512MiB" (2**20 each)."""
+    """Return bytes from a number or from text such as "2GB" (1e9 each) or "512MiB" (2**20 each)."""
     found = _SIZE.fullmatch(str(size).strip())
     try:
         n_bytes = float(found[1]) * _UNITS[found[2].upper()] if found else 0.0
@@ -115,7 +115,7 @@ def parse_size(size: int | str) -> int:
 
 
 def anonymous_bytes() -> int:
-    """Memory of this process that is no file's; 0 where the system does not tell."""
+    """Return the bytes of this process that are not mapped files; 0 where the system does not tell."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon"))

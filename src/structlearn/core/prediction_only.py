@@ -1,4 +1,4 @@
-"""Whether this process only predicts: then estimators do without scikit-learn."""
+"""A process may promise to predict only; its estimators then do without scikit-learn."""
 
 from __future__ import annotations
 

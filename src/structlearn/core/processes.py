@@ -13,7 +13,7 @@ from multiprocessing.resource_tracker import ensure_running
 
 @contextmanager
 def ctrl_c_kept_back() -> Iterator[None]:
-    """What starts here never hears Ctrl-C, which a terminal sends to all: this process does, and ends it."""
+    """Keep Ctrl-C from processes that start inside: this process hears it, and ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -26,7 +26,7 @@ def ctrl_c_kept_back() -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """In a child: a parent that was killed could not end this process, and nobody waits for its answer."""
+    """End this child process when its parent ends, even if that was killed: nobody waits for an answer."""
     threading.Thread(target=_follow, daemon=True).start()
 
 

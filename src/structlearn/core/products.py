@@ -62,7 +62,7 @@ def times_matrix(
 
 
 def _vector(context: BaseContext, builder: Builder, kind: types.Type, value: Value) -> tuple[Value, Value]:
-    """Where the numbers of a vector are, and how many; what is no vector has none."""
+    """Return the address of a vector's numbers and their count, which is zero for what is not a vector."""
     if not isinstance(kind, types.Array):
         return None, _INDEX(0)
     array: Any = make_array(kind)(context, builder, value)
@@ -81,7 +81,7 @@ class _Row(NamedTuple):
     size: Value
 
     def add_up(self, width: int, k: Value, theta: Value) -> None:
-        """theta[k : k + width]."""
+        """Compute theta[k : k + width]."""
         builder, kind = self.builder, ir.VectorType(_NUMBER, width)
         sums = [cgutils.alloca_once(builder, kind) for _ in range(SUMS)]
         for one in sums:
@@ -115,7 +115,7 @@ def _labels(builder: Builder, data: Value, at: Value, kind: ir.VectorType) -> Va
 
 
 def _everywhere(builder: Builder, value: Value, kind: ir.VectorType) -> Value:
-    """A number in every place of a register."""
+    """Return a register with a number in every place."""
     none, places = ir.Constant(kind, ir.Undefined), ir.VectorType(ir.IntType(32), kind.count)
     first = builder.insert_element(none, value, ir.IntType(32)(0))
     return builder.shuffle_vector(first, none, ir.Constant(places, [0] * kind.count))

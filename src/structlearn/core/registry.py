@@ -1,4 +1,4 @@
-"""Things by name: a solver, a loss, a structure, a task is described once, in one entry of a registry.
+"""Registries: a solver, a loss, a structure or a task is described once, in one entry with a name.
 
 Registries import nothing heavy, so that `--help` can be made of them: an entry names its class as
 "package.module:Name", which is imported when it is used first.
@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class Named(Protocol):
-    """What has a name."""
+    """An object with a name."""
 
     @property
     def name(self) -> str: ...
@@ -45,8 +45,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         """Take an entry out again."""
         del self._entries[name]
 
-    def named(self, name: object) -> Entry:
-        """The entry of this name; a ValueError that lists all and suggests the nearest if there is none."""
+    def entry(self, name: object) -> Entry:
+        """Return the entry of this name, or raise a ValueError that lists all and suggests the nearest."""
         return self._entries[one_of(self.what, name, self._entries)]
 
     def __getitem__(self, name: str) -> Entry:
@@ -59,8 +59,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         return len(self._entries)
 
 
-def located(where: Any) -> Any:
-    """What "package.module:Name" names; anything but a string stands for itself."""
+def resolve_name(where: Any) -> Any:
+    """Import what "package.module:Name" names; return anything but a string as it is."""
     if not isinstance(where, str):
         return where
     module, _, name = where.partition(":")
@@ -68,7 +68,7 @@ def located(where: Any) -> Any:
 
 
 def one_of(what: str, name: object, valid: Iterable[str]) -> str:
-    """`name` itself if it is valid; else a ValueError that lists the valid ones and suggests the nearest."""
+    """Return `name` if it is valid; else a ValueError lists the valid ones and suggests the nearest."""
     valid = list(valid)
     if isinstance(name, str) and name in valid:
         return name
@@ -78,6 +78,6 @@ def one_of(what: str, name: object, valid: Iterable[str]) -> str:
 
 
 def either(names: Iterable[str]) -> str:
-    """Names in a sentence: a, b or c."""
+    """Join names for a sentence: a, b or c."""
     *others, last = names
     return f"{', '.join(others)} or {last}" if others else last

@@ -54,23 +54,23 @@ class Magnitude(NamedTuple):
     accuracy: float = 0.0
 
     def size(self, norm: float) -> float:
-        """S at ||w||."""
+        """Return S at ||w||."""
         return self.reach * norm + self.cost + self.mass
 
     def primal(self, w: Array, value: float) -> float:
-        """At least the error of P(w), whose value was found."""
+        """Return an upper bound on the error of P(w), whose computed value is `value`."""
         roundings = 2 * self.terms + 4 * self.entries + FEW
         sums = (self.n_weights + self.n_examples) * abs(value)
-        return (UNIT * roundings + self.accuracy) * self.size(norm(w)) + UNIT * sums
+        return (UNIT * roundings + self.accuracy) * self.size(_norm_rounded_up(w)) + UNIT * sums
 
     def dual(self, slope: float, penalty: float, steps: float = 0.0) -> float:
-        """At least the error of D(z), where ||dD/du|| <= slope, after `steps` that changed w and z."""
+        """Bound the error of D(z) from above, if ||dD/du|| <= slope, after `steps` that changed w and z."""
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
         sums = 2 * (self.n_weights + steps) * abs(penalty)
         return (UNIT * roundings + self.accuracy) * self.size(slope) + UNIT * sums
 
     def lower_bound(self, square: float, cost: float, regularization: float, steps: float = 0.0) -> Bound:
-        """D of a dual point z from ||w(z)||^2 and the cost of z, for the squared norm."""
+        """Return D of a dual point z from ||w(z)||^2 and the cost of z, for the squared norm."""
         penalty = regularization / 2 * square
         rounding = self.dual(float(np.sqrt(square)) * (1 + 1e-9), penalty, steps)
         return Bound(float(cost) - penalty - rounding, rounding)
@@ -110,13 +110,13 @@ class Magnitude(NamedTuple):
 
     @classmethod
     def of_parts(cls, parts: Sequence[Magnitude], fractions: Sequence[float]) -> Magnitude:
-        """That of a data set whose parts have these shares of all example weights."""
+        """Return the magnitude of a data set whose parts have these shares of all example weights."""
         *sums, terms, entries, depth, n_weights, n_examples, accuracy = zip(*parts)
         reach, cost, mass = (sum(map(mul, fractions, values)) for values in sums)
         most = max(terms), max(entries), max(depth), max(n_weights)
         return cls(reach, cost, mass, *most, sum(n_examples), max(accuracy))
 
 
-def norm(w: Array) -> float:
-    """||w||, rounded up."""
+def _norm_rounded_up(w: Array) -> float:
+    """Return ||w||, rounded up."""
     return float(np.linalg.norm(w)) * (1 + 1e-9)

@@ -27,25 +27,25 @@ class Statement(str):
     parts: dict[str, Any]
 
     def __new__(cls, template: str, **parts: object) -> Statement:
-        found = super().__new__(cls, _filled(template, parts, as_parameter))
+        found = super().__new__(cls, _fill_template(template, parts, as_parameter))
         found.template, found.parts = template, parts
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (Statement, self.template, self.parts)
 
-    def written(self, writing: Writing) -> str:
+    def render(self, writing: Writing) -> str:
         """Return the sentence with its parameters written otherwise."""
-        return _filled(self.template, self.parts, writing)
+        return _fill_template(self.template, self.parts, writing)
 
 
-def sentences(first: str, second: str) -> Statement:
+def join_sentences(first: str, second: str) -> Statement:
     """Return two sentences, one behind the other."""
     return Statement("{first} {second}", first=first, second=second)
 
 
 class ParameterError(ValueError):
-    """A parameter has a value that cannot be used.
+    """Raised for a parameter whose value cannot be used.
 
     name : the first parameter that the sentence names
     value : its value, in the sentence or as the part `value`
@@ -57,11 +57,11 @@ class ParameterError(ValueError):
         super().__init__(self.sentence)
         named: list[tuple[str, object]] = []
 
-        def noted(name: str, value: object) -> str:
+        def note_parameter(name: str, value: object) -> str:
             named.append((name, value))
             return ""
 
-        self.sentence.written(noted)
+        self.sentence.render(note_parameter)
         self.name, value = named[0] if named else ("", None)
         self.value = parts.get("value") if value is None else value
         self.advice = str(self.sentence)
@@ -76,10 +76,10 @@ def _again(kind: type, template: str, parts: dict[str, object]) -> object:
 
 def as_parameter(name: str, value: object) -> str:
     """Write a parameter as Python does: loss='hinge'; its name alone where there is no value."""
-    return name if value is None else f"{name}={_shown(value)}"
+    return name if value is None else f"{name}={_as_source(value)}"
 
 
-def _shown(value: object) -> str:
+def _as_source(value: object) -> str:
     """Return a value as source: a word of a template is a string, unless it is a number, a name or a call."""
     if isinstance(value, float):
         return f"{value:g}"
@@ -93,17 +93,17 @@ class _Word(str):
     """A value that a template spells out."""
 
 
-def _filled(template: str, parts: dict[str, Any], writing: Writing) -> str:
-    def said(match: re.Match[str]) -> str:
+def _fill_template(template: str, parts: dict[str, Any], writing: Writing) -> str:
+    def fill_place(match: re.Match[str]) -> str:
         name, equals, literal = match.groups()
         if equals:
             return writing(name, _Word(literal) if literal else _value(parts[name]))
         if name not in parts:
             return writing(name, None)
         part = parts[name]
-        return part.written(writing) if isinstance(part, Statement) else str(part)
+        return part.render(writing) if isinstance(part, Statement) else str(part)
 
-    return _PLACE.sub(said, template)
+    return _PLACE.sub(fill_place, template)
 
 
 def _value(value: object) -> object:

@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class Map(Protocol):
-    """As the built-in `map`."""
+    """A function with the signature of the built-in `map`."""
 
     def __call__(self, work: Callable[[Item], Result], items: Iterable[Item], /) -> Iterable[Result]: ...
 
@@ -33,7 +33,7 @@ _LIMITS: list[int] = []
 
 @contextmanager
 def blas_threads(number: int) -> Iterator[None]:
-    """Limit BLAS to `number` threads in this context; inside one that is as strict, it does nothing."""
+    """Limit BLAS to `number` threads in this context; do nothing inside a context that is as strict."""
     if _LIMITS and min(_LIMITS) <= number:
         yield
         return
@@ -47,7 +47,7 @@ def blas_threads(number: int) -> Iterator[None]:
 
 @contextmanager
 def in_order(n_jobs: int) -> Iterator[Map]:
-    """A `map` that works on `n_jobs` threads, at most 2 n_jobs items ahead of their use."""
+    """Provide a `map` that works on `n_jobs` threads, at most 2 n_jobs items ahead of their use."""
     if n_jobs == 1:
         yield map
         return
@@ -66,14 +66,14 @@ def in_order(n_jobs: int) -> Iterator[Map]:
 
 
 class Team:
-    """Threads that stay, for work that is over in a moment: calls made together, one of them here."""
+    """Threads that stay alive, for short pieces of work: calls made together, one of them in this thread."""
 
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
         self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1))
 
     def deal(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """What `work` returns for each item; a thread that is done takes the next one.
+        """Return what `work` returns for each item; a thread that is done takes the next one.
 
         Where one fails, or is interrupted, no further item is begun.
         """
@@ -96,7 +96,7 @@ class Team:
     def together(
         self, calls: Sequence[Callable[[], Result]], stop: Callable[[], object] = lambda: None
     ) -> list[Result]:
-        """What the calls return, in their order; all have ended, even where one was interrupted.
+        """Return what the calls return, in their order; all have ended, even where one was interrupted.
 
         Where one fails, `stop` is called: others may wait for it.
         """

@@ -12,7 +12,7 @@ _LANES = 8
 
 @leaf
 def max_of(theta: Array) -> float:
-    """max_k theta_k, in eight lanes, since the compiler does not reorder comparisons."""
+    """Return max_k theta_k, in eight lanes, since the compiler does not reorder comparisons."""
     a = b = c = d = e = f = g = h = theta[0]
     by_lanes = theta.size // _LANES * _LANES
     for k in range(0, by_lanes, _LANES):
@@ -27,7 +27,7 @@ def max_of(theta: Array) -> float:
 
 @leaf
 def argmax_of(x: Array) -> int:
-    """The first of the largest entries."""
+    """Return the index of the largest entry, the first of them if there are several."""
     best = 0
     for k in range(1, x.size):
         best = k if x[k] > x[best] else best
@@ -36,7 +36,7 @@ def argmax_of(x: Array) -> int:
 
 @leaf
 def sum_of(x: Array) -> float:
-    """The sum of the entries."""
+    """Return the sum of the entries."""
     found = 0.0
     for k in range(x.size):
         found += x[k]
@@ -45,7 +45,7 @@ def sum_of(x: Array) -> float:
 
 @leaf
 def sum_of_exp(x: Array) -> float:
-    """The sum of the exponentials."""
+    """Return the sum of the exponentials of the entries."""
     found = 0.0
     for k in range(x.size):
         found += np.exp(x[k])
@@ -53,15 +53,27 @@ def sum_of_exp(x: Array) -> float:
 
 
 @leaf
+def log_sum(x: Array) -> float:
+    """Return log sum_k exp x_k; -inf where all entries are."""
+    top = max_of(x)
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for k in range(x.size):
+        total += np.exp(x[k] - top)
+    return top + np.log(total)
+
+
+@leaf
 def assign(out: Array, x: Array) -> None:
-    """out[k] = x[k]. A slice assignment also compiles the text of the error that it may raise."""
+    """Set out[k] = x[k]. A slice assignment also compiles the text of the error that it may raise."""
     for k in range(x.size):
         out[k] = x[k]
 
 
 @leaf
 def longest_range(starts: Array) -> int:
-    """The most that lies between two of the starts."""
+    """Return the largest difference between successive starts."""
     found = 0
     for i in range(starts.size - 1):
         found = max(found, starts[i + 1] - starts[i])

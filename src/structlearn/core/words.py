@@ -2,8 +2,8 @@
 
 A record (a NamedTuple of numbers, C-contiguous arrays and such records) is written into 64-bit words: a
 number as it is, an array as its address and its shape. `PackedWords(kinds)` is the Numba type of a pointer to
-such words, `load` reads the values back, and `call` calls a C function, to which an array is an address and
-a size.
+such words, `load_words` reads the values back, and `call` calls a C function, to which an array is an address
+and a size.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Words:
     def __init__(self, *values: object) -> None:
         words: list[int] = []
         self._values, keys = zip(*(_write(value, words) for value in values))
-        self.kind = _packed(keys)
+        self.kind = _pack_keys(keys)
         self._words = np.array(words or [0], dtype=np.int64)
         self.address = _address(self._words)
 
 
 def _write(value: object, words: list[int]) -> tuple[object, object]:
-    """Append the words of a value; what must live as long, and what tells its type."""
+    """Append the words of a value; return what must live as long, and what tells its type."""
     if isinstance(value, np.ndarray):
         value = np.ascontiguousarray(value)
         words.extend((_address(value), *value.shape))
@@ -78,12 +78,12 @@ def _address(array: np.ndarray) -> int:
 
 
 @cache
-def _packed(keys: tuple[object, ...]) -> PackedWords:
+def _pack_keys(keys: tuple[object, ...]) -> PackedWords:
     return PackedWords(tuple(map(_kind, keys)))
 
 
 def _kind(key: object) -> types.Type:
-    """The type of what `_write` wrote; any array in it may be written to: one type for both."""
+    """Return the type of what `_write` wrote; arrays count as writable, so that one type serves both."""
     if not isinstance(key, tuple):
         return key
     first, rest = key
@@ -93,8 +93,8 @@ def _kind(key: object) -> types.Type:
 
 
 @intrinsic
-def load(typingctx: object, packed: PackedWords) -> Intrinsic:
-    """The values behind a pointer to their words."""
+def load_words(typingctx: object, packed: PackedWords) -> Intrinsic:
+    """Return the values behind a pointer to their words."""
     result = types.Tuple(packed.types)
 
     def codegen(context: BaseContext, builder: Builder, signature: Signature, args: list[Value]) -> Value:
@@ -132,7 +132,7 @@ class _Reader:
 def _array(
     context: BaseContext, builder: Builder, kind: types.Array, pointer: Value, shape: Sequence[Value]
 ) -> Value:
-    """An array that nobody owns."""
+    """Return an array that nobody owns."""
     from numba.np.arrayobj import make_array, populate_array  # only what compiles needs it
 
     array = make_array(kind)(context, builder)
@@ -148,7 +148,7 @@ def _array(
 
 @intrinsic
 def vector(typingctx: object, pointer: types.CPointer, size: types.Integer) -> Intrinsic:
-    """The vector at an address."""
+    """Return the vector at an address."""
     kind = types.Array(pointer.dtype, 1, "C")
 
     def codegen(context: BaseContext, builder: Builder, signature: Signature, args: list[Value]) -> Value:
@@ -159,7 +159,7 @@ def vector(typingctx: object, pointer: types.CPointer, size: types.Integer) -> I
 
 @intrinsic
 def call(typingctx: object, address: types.Integer, arguments: types.BaseTuple) -> Intrinsic:
-    """double f(arguments) at a C address; a vector is passed as its address and its size."""
+    """Call double f(arguments) at a C address; a vector is passed as its address and its size."""
 
     def codegen(context: BaseContext, builder: Builder, signature: Signature, args: list[Value]) -> Value:
         from numba.np.arrayobj import make_array
@@ -178,7 +178,7 @@ def call(typingctx: object, address: types.Integer, arguments: types.BaseTuple) 
 
 @intrinsic
 def call_numba(typingctx: object, address: types.Integer, arguments: types.BaseTuple) -> Intrinsic:
-    """The number that a Numba function at an address returns, called as Numba does; NaN where it raises."""
+    """Call a Numba function at an address as Numba does; return its number, or NaN where it raises."""
 
     def codegen(context: BaseContext, builder: Builder, signature: Signature, args: list[Value]) -> Value:
         kinds, convention = tuple(signature.args[1]), context.call_conv

@@ -5,7 +5,7 @@ Names are imported when they are first used.
 
 from typing import TYPE_CHECKING
 
-from structlearn.core.lazy import names_of
+from structlearn.core.imports import names_of
 
 if TYPE_CHECKING:
     from structlearn.data.columns import Sequences as Sequences

@@ -20,7 +20,7 @@ from structlearn.storage.errors import DataError, StrPath
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-#: So many bytes from fewer than one in `_MOST` bytes of archive are no data: text shrinks to a tenth or so.
+#: This many bytes from less than one in `_MOST` bytes of archive cannot be data: text shrinks to a tenth.
 _WINDOW = 1 << 20
 _MOST = 250
 #: Nor is what is longer than this if it comes from fewer than one in `_USUAL` bytes.
@@ -80,7 +80,7 @@ class Unpacked(io.RawIOBase):
         return b"".join(pieces)
 
     def _check(self, taken: int) -> None:
-        """OSError if so many bytes of the archive are too few for a window, or all of them for all of it."""
+        """Raise OSError if too few bytes of the archive fill a window, or all that was unpacked."""
         if taken < _WINDOW // _MOST:
             raise OSError(_TOO_MUCH.format(_MOST))
         if self._found > max(_LONG, _USUAL * self._file.taken):
@@ -108,7 +108,7 @@ class _Sips:
 
 
 def read_arrays(path: StrPath, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Those of the named arrays that an .npz file of NumPy has.
+    """Read those of the named arrays that an .npz file of NumPy has.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def read_npy(path: StrPath) -> np.ndarray:
 
 
 def unusable_at(features: np.ndarray) -> tuple[int, ...] | None:
-    """Where features first hold NaN, infinity or more than `LARGEST_FEATURE`; None if they do not."""
+    """Return the place where features first hold NaN, infinity or more than `LARGEST_FEATURE`, or None."""
     if not features.size or max(-float(features.min()), float(features.max())) <= LARGEST_FEATURE:
         return None
     return tuple(np.argwhere(~(np.abs(features.astype(np.float64)) <= LARGEST_FEATURE))[0].tolist())
@@ -141,7 +141,7 @@ def unusable_at(features: np.ndarray) -> tuple[int, ...] | None:
 
 @contextmanager
 def reading(name: StrPath, what: str) -> Iterator[None]:
-    """DataError for whatever a damaged file makes of zipfile, zlib, NumPy's header or Pillow."""
+    """Raise DataError for whatever zipfile, zlib, NumPy's header or Pillow make of a damaged file."""
     try:
         yield
     except MemoryError:
@@ -152,7 +152,7 @@ def reading(name: StrPath, what: str) -> Iterator[None]:
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> np.ndarray:
-    """One array; ValueError if it is not what its header says. `size` is that of the archive."""
+    """Read one array; ValueError if it is not what its header says. `size` is that of the archive."""
     if member.file_size > max(_WINDOW, _MOST * min(member.compress_size, size)):
         raise ValueError(f"of {member.filename}, {_TOO_MUCH.format(_MOST)}")
     with archive.open(member) as stream:

@@ -1,4 +1,4 @@
-"""CoNLL-style column files: one token a line, a blank line between sequences."""
+"""CoNLL-style column files: one token per line, a blank line between sequences."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def sequences_of(
 
 
 def write_columns(target: StrPath | TextIO, labels: Iterable[Iterable[object]]) -> None:
-    """Write one label a line, with a blank line between sequences.
+    """Write one label per line, with a blank line between sequences.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def write_columns(target: StrPath | TextIO, labels: Iterable[Iterable[object]]) 
     labels : iterable of label sequences
         Strings or numbers.
     """
-    write_lines(target, _separated(labels))
+    write_lines(target, _label_lines(labels))
 
 
 def split_rows(X: Matrix, lengths: NDArray[np.int64]) -> list:
@@ -124,7 +124,7 @@ def split_rows(X: Matrix, lengths: NDArray[np.int64]) -> list:
     return [X[end - length : end] for end, length in zip(ends, lengths.tolist())]
 
 
-def _separated(labels: Iterable[Iterable[object]]) -> Iterator[str]:
+def _label_lines(labels: Iterable[Iterable[object]]) -> Iterator[str]:
     for i, sequence in enumerate(labels):
         if i:
             yield ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from structlearn.core.wording import plain, quoted
+from structlearn.core.wording import plain, quote
 from structlearn.storage.errors import DataError
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -16,7 +16,7 @@ _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.[1-9][0-9]*")
 
 
 def looks_like_conllu(line: str) -> bool:
-    """Whether a line has ten cells between tabs, the first of them a number of a word or of what is none."""
+    """Whether a line has ten cells between tabs, the first a number of a word, or such as 3-4 and 5.1."""
     cells = line.split("\t")
     return len(cells) == len(CONLLU) and _ANY_NUMBER.fullmatch(cells[0]) is not None
 
@@ -71,6 +71,6 @@ def _is_word(path: str, number: int, cell: str, n_before: int) -> bool:
     raise DataError.at(
         path,
         number,
-        f"{quoted(cell)} cannot be here: expected a word ({n_before + 1}), a multiword token that begins "
+        f"{quote(cell)} cannot be here: expected a word ({n_before + 1}), a multiword token that begins "
         f"with it ({n_before + 1}-{n_before + 2}) or an empty node ({n_before}.1).",
     )

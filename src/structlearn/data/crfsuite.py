@@ -40,7 +40,7 @@ class CrfsuiteFile:
         self._features: dict[str, tuple[str, float]] = {}
 
     def __iter__(self) -> Iterator[list[dict[str, float]]]:
-        """Each sequence as a list of tokens, a dict from names to weights each; repeated names add up."""
+        """Yield each sequence as a list of tokens, dicts from names to weights; repeated names add up."""
         tokens: list[dict[str, float]] = []
         labels: list[str] = []
         with closing(open_text(self.path)) as lines:
@@ -49,7 +49,7 @@ class CrfsuiteFile:
                     label, *cells = line.split("\t")
                     if not tokens:
                         self.first_lines.append(number)
-                    labels.append(_unescaped(label))
+                    labels.append(_unescape(label))
                     tokens.append(self._token(number, cells))
                 elif tokens:
                     self.labels.append(np.array(labels, dtype=np.str_))
@@ -93,7 +93,7 @@ class CrfsuiteFile:
                 number,
                 f"{cell!a} has no finite number after its colon; write a colon of a name as \\:.",
             )
-        self._features[cell] = pair = _unescaped(found[1]), weight
+        self._features[cell] = pair = _unescape(found[1]), weight
         return pair
 
 
@@ -113,5 +113,5 @@ def is_crfsuite(path: StrPath) -> bool:
     return 3 * sum(others) >= 2 * len(others)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPED.sub(r"\1", text) if "\\" in text else text

@@ -20,7 +20,7 @@ _LAST_DAY = date(2029, 12, 31).toordinal()
 def digit_sequences(
     n_sequences: int = 500, *, kind: str = "dates", noise: float = 0.0, random_state: Seed = 0
 ) -> tuple[Images, Labels]:
-    """Handwritten numbers with a pattern that a chain can learn.
+    """Return handwritten numbers with a pattern that a chain can learn.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def train_test_digit_sequences(
     test_size: float = 0.5,
     random_state: Seed = 0,
 ) -> tuple[Images, Images, Labels, Labels]:
-    """Sequences as `digit_sequences` gives them, for training and for testing, from disjoint images.
+    """Return sequences like those of `digit_sequences`, for training and testing, from disjoint images.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def train_test_digit_sequences(
 
 
 def digit_images() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Pixels in [0, 1], 64 an image, and the digits."""
+    """Return pixels in [0, 1], 64 per image, and the digits."""
     # Here, because importing scikit-learn takes over a second.
     from sklearn.datasets import load_digits
 

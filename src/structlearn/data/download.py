@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.registry import Source, by_hand, data_folder, data_set, located
 from structlearn.storage.atomic import make_folder
 from structlearn.storage.errors import DataError
@@ -151,4 +151,4 @@ def unpack(archive: Path, folder: Path, limit: int = _LARGEST) -> None:
 def _check_member(name: str, *, plain: bool) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in name or not plain:
-        raise DataError(f"The archive holds {quoted(name)}, a link or a path elsewhere; nothing was kept.")
+        raise DataError(f"The archive holds {quote(name)}, a link or a path elsewhere; nothing was kept.")

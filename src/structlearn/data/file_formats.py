@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 
 #: Sniffing reads this many lines: the first examples of a libsvm file may have no features.
 _LINES = 20
@@ -53,7 +53,9 @@ class FileFormat:
         self, path: Path, *, multilabel: bool, n_features: int | None = None
     ) -> tuple[object, object]:
         """Read X and y of a format that has rows."""
-        found: tuple[object, object] = located(self.rows)(path, multilabel=multilabel, n_features=n_features)
+        found: tuple[object, object] = resolve_name(self.rows)(
+            path, multilabel=multilabel, n_features=n_features
+        )
         return found
 
 

@@ -51,13 +51,13 @@ class GraphFile(NamedTuple):
 
 
 def read_graphs(path: StrPath) -> GraphFile:
-    """Graphs of an .npz file; DataError if its arrays do not fit together."""
+    """Read the graphs of an .npz file; DataError if its arrays do not fit together."""
     arrays = read_arrays(path, _AXES)
     for name in ("nodes", "edges"):
         if name not in arrays:
             raise DataError(f"{os.fspath(path)} has no array {name}.")
     try:
-        arrays = {name: _checked(name, array) for name, array in arrays.items()}
+        arrays = {name: _check_array(name, array) for name, array in arrays.items()}
         of_nodes, of_edges = _pieces(arrays)
     except ValueError as error:
         raise DataError(f"{os.fspath(path)} is no .npz file of graphs: {error}.") from None
@@ -69,7 +69,7 @@ def read_graphs(path: StrPath) -> GraphFile:
     return GraphFile(list(zip(*columns)), of_nodes.get("labels"), of_nodes.get("positions"), arrays)
 
 
-def _checked(name: str, array: Array) -> Array:
+def _check_array(name: str, array: Array) -> Array:
     """Return an array of as many axes as it must have; those of whole numbers as such."""
     if name == "edges" and array.size == 0:
         array = array.reshape(0, 2)
@@ -93,7 +93,7 @@ def _checked(name: str, array: Array) -> Array:
 
 
 def _pieces(arrays: Mapping[str, Array]) -> tuple[dict[str, list[Array]], dict[str, list[Array]]]:
-    """Every array cut into its graphs: those of nodes, and those of edges."""
+    """Return every array cut into its graphs: those of nodes, and those of edges."""
     n_nodes, n_edges = len(arrays["nodes"]), len(arrays["edges"])
     sizes = arrays.get("sizes", np.array([[n_nodes, n_edges]]))
     empty = np.flatnonzero((sizes < (1, 0)).any(axis=1))

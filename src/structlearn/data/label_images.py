@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.archives import read_npy, reading, unusable_at
 from structlearn.data.scalars import LARGEST_FEATURE
 from structlearn.storage.atomic import atomic_write
@@ -55,7 +55,7 @@ class ImageFolder(NamedTuple):
 
 
 def read_image_folder(folder: StrPath, *, labels: bool = True) -> ImageFolder:
-    """All images of a folder, in the order of their names; DataError for what is none."""
+    """Read all images of a folder, in the order of their names; DataError for other files."""
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder; give a folder that contains the folder images.")
@@ -69,13 +69,13 @@ def read_image_folder(folder: StrPath, *, labels: bool = True) -> ImageFolder:
 
 
 def _files(folder: Path, endings: Iterable[str]) -> dict[str, Path]:
-    """Files by their names without endings, sorted; DataError where two have the same."""
+    """Return the files by their names without endings, sorted; DataError if two have the same name."""
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.suffix.lower() in endings and not path.name.startswith("."):
             if path.stem in found:
                 raise DataError(
-                    f"{folder} has two images named {quoted(path.stem)}; one label image is for one."
+                    f"{folder} has two images named {quote(path.stem)}; one label image is for one."
                 )
             found[path.stem] = path
     return found
@@ -118,7 +118,7 @@ def _labels_of(folder: Path, name: str, x: Array) -> Array:
 
 
 def read_label_image(path: StrPath) -> Array:
-    """Labels of the pixels, -1 for 255; DataError for a coloured image."""
+    """Read the labels of the pixels, -1 for 255; DataError for a coloured image."""
     mode, pixels = _pixels(Path(path), ("PNG",), labels=True)
     if mode not in ("1", "L", "P"):
         raise DataError(
@@ -161,7 +161,7 @@ def _pixels(path: Path, formats: tuple[str, ...], *, labels: bool = False) -> tu
 
 
 def windows(x: Array, side: int) -> Array:
-    """Each pixel with those around it, in a square: (rows, columns, side * side * channels), side odd."""
+    """Return each pixel with the square around it: (rows, columns, side * side * channels), side odd."""
     around = side // 2
     padded = np.pad(x, ((around, around), (around, around), (0, 0)), mode="edge")
     rows, columns = x.shape[:2]

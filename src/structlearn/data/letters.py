@@ -27,7 +27,7 @@ def read_letters(
     Returns
     -------
     X : list of ndarray of shape (length, 128)
-        16 x 8 pixels, 0 or 1, one image a letter.
+        16 x 8 pixels, 0 or 1, one image per letter.
     y : list of ndarray of str
     folds : ndarray of shape (n_words,)
     """
@@ -55,7 +55,7 @@ def read_letters(
 
 
 def _pixels(text: str, path: StrPath, number: int) -> NDArray[np.uint8]:
-    """Single digits 0 and 1, a tab after each."""
+    """Parse single digits 0 and 1, with a tab after each."""
     raw = text.rstrip("\t").encode()
     if len(raw) != 2 * N_PIXELS - 1 or set(raw[::2]) - _DIGITS or set(raw[1::2]) != {ord("\t")}:
         raise DataError.at(path, number, f"the pixels are not {N_PIXELS} columns of 0 and 1.")

@@ -1,4 +1,4 @@
-"""The libsvm (svmlight) format: ``label index:value index:value ...``, one example a line."""
+"""The libsvm (svmlight) format: ``label index:value index:value ...``, one example per line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TextIO
 import numpy as np
 from scipy import sparse
 
-from structlearn.core.wording import plain, quoted
+from structlearn.core.wording import plain, quote
 from structlearn.data.scalars import number_problem, parse_labels
 from structlearn.data.text import open_text, write_lines
 from structlearn.storage.errors import DataError, StrPath
@@ -88,7 +88,7 @@ def write_libsvm(target: StrPath | TextIO, X: Matrix, y: Iterable, *, multilabel
     multilabel : bool
         Write a comma-separated set of labels on each line.
     """
-    write_lines(target, _written(sparse.csr_matrix(X), list(y), multilabel))
+    write_lines(target, _format_lines(sparse.csr_matrix(X), list(y), multilabel))
 
 
 class _Columns:
@@ -163,14 +163,14 @@ class _Columns:
 
 def _labels(token: str, path: str, line: int, multilabel: bool) -> list[str]:
     if ":" in token:
-        raise DataError.at(path, line, f"the label is missing (the line begins with {quoted(token)}).")
+        raise DataError.at(path, line, f"the label is missing (the line begins with {quote(token)}).")
     labels = token.split(",")
     if not multilabel and len(labels) > 1:
-        raise DataError.at(path, line, f"{quoted(token)} is a set of labels; this file is multi-label.")
+        raise DataError.at(path, line, f"{quote(token)} is a set of labels; this file is multi-label.")
     if "" in labels:
-        raise DataError.at(path, line, f"an empty label in {quoted(token)}.")
+        raise DataError.at(path, line, f"an empty label in {quote(token)}.")
     if len(set(labels)) < len(labels):
-        raise DataError.at(path, line, f"a label occurs twice in {quoted(token)}.")
+        raise DataError.at(path, line, f"a label occurs twice in {quote(token)}.")
     return labels
 
 
@@ -179,9 +179,9 @@ def _wrong_entry(tokens: Sequence[str]) -> str:
     for token in tokens:
         index, colon, value = token.partition(":")
         if not colon:
-            return f"{quoted(token)} is not of the form index:value."
+            return f"{quote(token)} is not of the form index:value."
         if not _INDEX.fullmatch(index):
-            return f"feature index {quoted(index)} is not an integer."
+            return f"feature index {quote(index)} is not an integer."
         if len(index) > 18:
             return f"feature index {plain(index, 60)} is too large (at most {_LARGEST_INDEX})."
         problem = number_problem(value)
@@ -190,7 +190,7 @@ def _wrong_entry(tokens: Sequence[str]) -> str:
     raise AssertionError("every entry is index:value")
 
 
-def _written(X: sparse.csr_matrix, y: list, multilabel: bool) -> Iterator[str]:
+def _format_lines(X: sparse.csr_matrix, y: list, multilabel: bool) -> Iterator[str]:
     if X.shape[0] != len(y):
         raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)} labels.")
     X.sum_duplicates()
@@ -206,6 +206,6 @@ def _checked_label(label: object) -> str:
     text = str(label)
     if not text or any(character.isspace() or character in ",:#" for character in text):
         raise ValueError(
-            f"The label {quoted(text)} cannot be written: it is empty or has a space or one of , : #."
+            f"The label {quote(text)} cannot be written: it is empty or has a space or one of , : #."
         )
     return text

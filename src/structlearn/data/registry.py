@@ -131,7 +131,7 @@ def data_folder(folder: str | Path | None = None) -> Path:
 
 
 def located(name: str, folder: str | Path | None = None) -> Path | None:
-    """Where a data set lies: in a folder of its name in `data_folder(folder)`, or in `folder`; or nowhere."""
+    """Return where a data set lies: `data_folder(folder)` / name, or `folder`; None if it is in neither."""
     files = data_set(name).files
     candidates = [data_folder(folder) / name, *([Path(folder)] if folder is not None else [])]
     return next((one for one in candidates if all(file_of(one, file).is_file() for file in files)), None)
@@ -144,7 +144,7 @@ def file_of(folder: Path, name: str) -> Path:
 
 
 def by_hand(name: str, folder: str | Path | None = None) -> str:
-    """How to get a data set without a download that can be checked."""
+    """Return how to get a data set without a download that can be checked."""
     found = data_set(name)
     place = data_folder(folder) / name
     if not found.sources:

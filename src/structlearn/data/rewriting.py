@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.text import content
 from structlearn.data.token_lines import is_document
 from structlearn.data.tokens import CELLS, FileLayout, Tokens
@@ -49,7 +49,7 @@ def filled(
         next_token = next(numbers, 0)
         value = next(cells)
         if tokens.layout.separator == " " and " " in value:
-            has = f"the label {quoted(value)} has a space, as there is between the cells of this file"
+            has = f"the label {quote(value)} has a space, as there is between the cells of this file"
             raise DataError.at(tokens.path, number, f"{has}; use tabs.")
         body = _put(body, tokens.layout.separator, at, value, insert=missing)
         if shares is not None:
@@ -85,7 +85,7 @@ def _put(line: str, separator: str, place: int, value: str, *, insert: bool) -> 
 
 
 def _spans(line: str, separator: str) -> list[tuple[int, int]]:
-    """Where the cells of a line begin and end."""
+    """Return where the cells of a line begin and end."""
     return [match.span() for match in CELLS[separator].finditer(line)]
 
 

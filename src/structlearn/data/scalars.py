@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.storage.errors import DataError, StrPath
 
 #: The largest feature that files may hold: sums of squares of such are finite.
@@ -41,17 +41,17 @@ def is_number(text: str) -> bool:
 
 
 def number_problem(text: str) -> str | None:
-    """Why a cell is not a finite number, as the end of a sentence; None if it is one."""
+    """Return why a cell is not a finite number, as the end of a sentence; None if it is one."""
     if not text.strip():
         return "is empty"
     number = number_or_none(text)
     if number is None:
-        return f"holds {quoted(text)}, which is not a number"
-    return None if math.isfinite(number) else f"holds {quoted(text)}, which is not finite"
+        return f"holds {quote(text)}, which is not a number"
+    return None if math.isfinite(number) else f"holds {quote(text)}, which is not finite"
 
 
 def parse_labels(texts: Sequence[str], path: StrPath, lines: Sequence[int]) -> np.ndarray:
-    """Labels as integers if all are, else as floats if all are numbers, else as strings.
+    """Return labels as integers if all are, else as floats if all are numbers, else as strings.
 
     `path` and `lines`, the line of each label, are for error messages.
     """
@@ -61,12 +61,12 @@ def parse_labels(texts: Sequence[str], path: StrPath, lines: Sequence[int]) -> n
         return np.array(texts, dtype=np.str_)
     numbers = np.array([parse_number(text) for text in texts], dtype=np.float64)
     for wrong in np.flatnonzero(~np.isfinite(numbers)).tolist():
-        raise DataError.at(path, lines[wrong], f"the label {quoted(texts[wrong])} is not finite.")
+        raise DataError.at(path, lines[wrong], f"the label {quote(texts[wrong])} is not finite.")
     return numbers
 
 
 def class_labels(texts: Sequence[str]) -> np.ndarray:
-    """Names of classes as they are spelled: integers where that is how these are written, else strings."""
+    """Return the names of classes as they are spelled: integers if they are written so, else strings."""
     if all(_INTEGER.fullmatch(text) and str(int(text)) == text for text in set(texts)):
         return np.array([int(text) for text in texts], dtype=np.int64)
     return np.array(texts, dtype=np.str_)

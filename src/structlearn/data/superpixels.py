@@ -51,7 +51,7 @@ class Superpixels(NamedTuple):
         return known[counts.reshape(n, -1).argmax(axis=1)]
 
     def paint(self, labels: ArrayLike) -> Array:
-        """Labels of segments as labels of pixels."""
+        """Return the labels of segments as labels of pixels."""
         return np.asarray(labels)[self.segments]
 
 
@@ -119,7 +119,7 @@ def _means(values: Array, owners: Array, counts: Array) -> Array:
 
 
 def _borders(segments: Array, n: int) -> tuple[Array, Array]:
-    """Pairs of segments that have neighbouring pixels, each once, and how many such pixels they have."""
+    """Return the pairs of segments with neighbouring pixels, each once, and the number of such pixels."""
     right = np.stack([segments[:, :-1].ravel(), segments[:, 1:].ravel()], axis=1)
     down = np.stack([segments[:-1].ravel(), segments[1:].ravel()], axis=1)
     both = np.sort(np.concatenate([right, down]), axis=1)

@@ -24,7 +24,7 @@ def make_chains(
     noise: float = 1.0,
     dtype: DTypeLike = np.float64,
 ) -> tuple[list[np.ndarray], list[NDArray[np.int64]]]:
-    """Sequences of a hidden Markov model: y_t ~ T[y_{t-1}], x_t = mean[y_t] + noise * Gaussian.
+    """Draw sequences of a hidden Markov model: y_t ~ T[y_{t-1}], x_t = mean[y_t] + noise * Gaussian.
 
     log p(y | x) is linear in x and in the transitions, so a chain model can represent it exactly.
 
@@ -104,7 +104,7 @@ def make_multilabel(
 def make_matchings(
     n_pairs: int, rows: Size, columns: Size, n_features: int, random_state: Seed = None, *, noise: float = 0.1
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
-    """Best matchings of planted scores, <x_ij, w> + noise * Gaussian; edges that score below 0 stay out.
+    """Draw best matchings of planted scores, <x_ij, w> + noise * Gaussian; edges below 0 stay out.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def make_matchings(
 def make_segmentations(
     n_images: int, rows: int, columns: int, random_state: Seed = None, *, noise: float = 1.0
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
-    """Images of two ellipses each on a background: x = y + noise * Gaussian, in three channels.
+    """Draw images of two ellipses each on a background: x = y + noise * Gaussian, in three channels.
 
     Parameters
     ----------

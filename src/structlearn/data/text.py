@@ -118,7 +118,7 @@ def write_lines(target: StrPath | TextIO, lines: Iterable[str]) -> None:
         return
     name = os.fspath(target)
     try:
-        stream = _opened(name, name)
+        stream = _open_for_writing(name, name)
     except OSError as error:
         raise DataError(f"File {name} cannot be written: {error.strerror}.") from error
     with stream:
@@ -129,7 +129,7 @@ def write_lines(target: StrPath | TextIO, lines: Iterable[str]) -> None:
 def written_text(path: StrPath) -> Iterator[TextIO]:
     """Open a stream of text to `path` (.gz by its name), which becomes the file only if all goes well."""
     name = os.fspath(path)
-    with atomic_write(name) as aside, _opened(aside, name) as stream:
+    with atomic_write(name) as aside, _open_for_writing(aside, name) as stream:
         yield stream
 
 
@@ -137,7 +137,7 @@ def _is_archive(name: str) -> bool:
     return name.lower().endswith(".gz")
 
 
-def _opened(path: StrPath, name: str) -> TextIO:
+def _open_for_writing(path: StrPath, name: str) -> TextIO:
     """Return a stream of text to a file, packed if that is to have the name of an archive."""
     if _is_archive(name):
         return gzip.open(path, "wt", encoding="utf-8", newline="\n")

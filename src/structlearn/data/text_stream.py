@@ -21,7 +21,7 @@ class ByteStream(Protocol):
 
 
 def text_pieces(name: str, stream: ByteStream) -> Iterator[str]:
-    """Yield the text of a stream in UTF-8, without a byte order mark; DataError where it is none."""
+    """Yield the text of a stream in UTF-8, without a byte order mark; DataError if it is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     decoded = kept = 0  # bytes that are text by now, and those of a character that is not whole yet
     try:

@@ -1,4 +1,4 @@
-"""Column files: one token a line, a blank line between sentences; CoNLL-style columns or CoNLL-U.
+"""Column files: one token per line, a blank line between sentences; CoNLL-style columns or CoNLL-U.
 
 Each distinct string of a column is kept once. A file that is to be written back is kept as it is, too.
 """
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.doubts import doubt_one_sequence
-from structlearn.core.wording import count_of, listed
+from structlearn.core.errors import doubt_one_sequence
+from structlearn.core.wording import count_of, list_names
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.text import Lines, content, is_blank, kept_line, open_text
 from structlearn.data.token_lines import SIGNS, is_comment, is_document
@@ -59,9 +59,9 @@ class FileLayout(NamedTuple):
         return self.names == CONLLU
 
     def place(self, name: str) -> int:
-        """Where the column of a name is; ValueError if there is none."""
+        """Return the place of the column with this name; ValueError if there is none."""
         if name not in self.names:
-            raise ValueError(f"there is no column {name!r}; there are {listed(self.names)}.")
+            raise ValueError(f"there is no column {name!r}; there are {list_names(self.names)}.")
         return self.names.index(name)
 
     def cells(self, path: str, number: int, line: str, n_before: int) -> list[str] | None:
@@ -125,7 +125,7 @@ class Tokens:
 
     @classmethod
     def from_sentences(cls, sentences: Sequence[Sequence], names: Sequence[str] = ("word",)) -> Tokens:
-        """Sentences from lists: of words or, with several columns, of (word, tag, ...) tuples."""
+        """Make sentences from lists: of words or, with several columns, of (word, tag, ...) tuples."""
         tables = [_Interned() for _ in names]
         codes = [array("i") for _ in names]
         for i, sentence in enumerate(_checked_list(sentences, "X", "sentences")):
@@ -156,11 +156,11 @@ class Tokens:
         """Return the column of a name, an alias or a number; DataError if there is none."""
         name = self.aliases.get(name, name)
         if name not in self.columns:
-            raise self.error(f"there is no column {name!r}; there are {listed(self.columns)}.")
+            raise self.error(f"there is no column {name!r}; there are {list_names(self.columns)}.")
         return self.columns[name]
 
     def filled_cells(self, name: str) -> np.ndarray:
-        """All cells of a column as strings; DataError where one is empty (the label is)."""
+        """Return all cells of a column as strings; DataError if one is empty."""
         column = self.column(name)
         if "" in column.strings:
             token = int(np.argmax(column.codes == column.strings.index("")))
@@ -173,7 +173,7 @@ class Tokens:
 
 
 def _checked_list(values: Sequence, name: str, noun: str) -> Sequence:
-    """`values` if they are a list; a string would be read letter by letter, a mapping by its keys."""
+    """Return `values` if they are a list; a string would be read letter by letter, a mapping by its keys."""
     if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
         raise ValueError(
             f"{name} must be a list of {noun}, not a {type(values).__name__}; write sentences as lists of "
@@ -226,10 +226,12 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     name = os.fspath(path)
     kept: list[str] = []
     with closing(open_text(name, whole=True)) as stream:
-        lines = _recorded(stream, kept) if text else stream
+        lines = _record_lines(stream, kept) if text else stream
         head = list(_head(lines))
         layout = _layout(name, head)
-        parts = [(one, place, _Interned(), array("i")) for one, place in _chosen(name, layout, choice)]
+        parts = [
+            (one, place, _Interned(), array("i")) for one, place in _choose_columns(name, layout, choice)
+        ]
         numbers, ends = array("q"), array("q", [0])  # lines of tokens; how many there are up to each border
         for number, line in chain(head, lines):
             cells = layout.cells(name, number, content(line, number), len(numbers) - ends[-1])
@@ -251,7 +253,7 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     return Tokens(columns, lengths, {}, name, layout, np.array(numbers), kept)
 
 
-def _recorded(lines: Lines, kept: list[str]) -> Lines:
+def _record_lines(lines: Lines, kept: list[str]) -> Lines:
     """Yield the lines, as they are added to a list."""
     for number, line in lines:
         kept.append(kept_line(line))
@@ -259,7 +261,7 @@ def _recorded(lines: Lines, kept: list[str]) -> Lines:
 
 
 def _check_no_table(name: str, layout: FileLayout, tokens: list[str]) -> None:
-    """DataError if a single column is a whole table: a header of words, and as many commas in every line."""
+    """Raise DataError if a single column is a whole table: words in a header, as many commas in each line."""
     for sign, called in {",": "comma", ";": "semicolon"}.items():
         n, *others = {token.count(sign) for token in tokens}
         header = tokens[0].split(sign)
@@ -293,7 +295,7 @@ def _sentences(
         yield sentence
 
 
-def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[str, int]]:
+def _choose_columns(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[str, int]]:
     """Return the columns that are needed, and their places."""
     try:
         return [(one, layout.place(one)) for one in (choice(layout.names) if choice else layout.names)]

@@ -65,7 +65,7 @@ def _arrays(name: str) -> tuple[np.ndarray, NDArray[np.int64]]:
 def digit_triplets(
     n_triplets: int, *, random_state: Seed = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Triplets of scikit-learn's handwritten digits, two of one digit and one of another.
+    """Return triplets of scikit-learn's handwritten digits, two of one digit and one of another.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ class FeatureVocabulary:
     def _feature(
         self, sequences: Sequences, column: int, cell: str, place: Callable[[str], int]
     ) -> tuple[int, float]:
-        """Feature and value of a cell; -1 for a feature that training did not have."""
+        """Return the feature and the value of a cell; -1 for a feature that training did not have."""
         own = str(column)
         group, text = (own, cell) if own in self._numeric else _group(cell, column)
         if group not in self._numeric:
@@ -168,7 +168,7 @@ def _group(cell: str, column: int) -> tuple[str, str]:
 
 
 def _numeric_groups(sequences: Sequences) -> set[str]:
-    """Names and columns whose training values are all numbers."""
+    """Return the names and columns whose training values are all numbers."""
     numeric: dict[str, bool] = {}
     for j, column in enumerate(sequences.columns):
         if all(map(is_number, column.strings)):

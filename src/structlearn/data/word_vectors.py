@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.text import open_text
 from structlearn.storage.errors import DataError
 
@@ -38,7 +38,7 @@ class WordVectors:
         return {word: i for i, word in enumerate(self.words)}
 
     def rows(self, words: Iterable[str]) -> Array:
-        """Row number of each word, -1 where there is none."""
+        """Return the row number of each word, -1 if there is none."""
         return np.array([self.position.get(word, -1) for word in words], dtype=np.int64)
 
     def of(self, words: Sequence[str]) -> Array:
@@ -58,7 +58,7 @@ class WordVectors:
             first.setdefault(write(word), i)
         return WordVectors(list(first), self.matrix[list(first.values())], self.origin)
 
-    def mapped(self, W: Array) -> WordVectors:
+    def map_by(self, W: Array) -> WordVectors:
         """Return the same words in the space that W maps to."""
         return WordVectors(self.words, unit_rows(self.matrix @ W.astype(np.float32)), self.origin)
 
@@ -76,7 +76,7 @@ def read_vectors(
     words : collection of str, optional
         Keep the vectors of these only.
     most : int
-        Keep also those of the file's first so many words.
+        Keep also those of this many first words of the file.
     """
     if Path(path).suffix == ".bin":
         return _read_binary(path, words)
@@ -102,7 +102,7 @@ def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
     fields = line.split()
     if len(fields) != 2 or not all(map(_COUNT.fullmatch, fields)) or int(fields[1]) < 1:
         raise DataError.at(
-            path, 1, f"the first line is 'count dimension', two integers; got {quoted(line, 40)}."
+            path, 1, f"the first line is 'count dimension', two integers; got {quote(line, 40)}."
         )
     return int(fields[0]), int(fields[1])
 

@@ -5,7 +5,7 @@ Nothing here imports an engine before one is asked for.
 
 from typing import TYPE_CHECKING
 
-from structlearn.core.lazy import names_of
+from structlearn.core.imports import names_of
 
 if TYPE_CHECKING:
     from structlearn.distributed.connection import connected

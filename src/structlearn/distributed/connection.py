@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import structlearn
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 
 if TYPE_CHECKING:
     from distributed import Client, WorkerPlugin
@@ -45,18 +45,18 @@ def connected(address: str) -> Iterator[Client]:
 
 
 def _number(digits: str) -> int:
-    """How many processes to start; ValueError where this machine would be busy with nothing else."""
+    """Return how many processes to start; ValueError if this machine would do nothing else."""
     most = max(MOST_LOCAL, 2 * (os.cpu_count() or 1))
     if len(digits) > len(str(most)) or int(digits) > most:
         raise ValueError(
-            f"local:K starts K processes on this machine, at most {most}; got K = {quoted(digits, 20)}."
+            f"local:K starts K processes on this machine, at most {most}; got K = {quote(digits, 20)}."
         )
     return int(digits)
 
 
 @contextmanager
 def _local(n_workers: int) -> Iterator[Client]:
-    distributed = _distributed()
+    distributed = _import_distributed()
     with ExitStack() as stack:
         try:
             cluster = distributed.LocalCluster(
@@ -95,7 +95,7 @@ def _deaf() -> WorkerPlugin:
 
 @contextmanager
 def _remote(address: str) -> Iterator[Client]:
-    distributed = _distributed()
+    distributed = _import_distributed()
     try:
         with _no_collection():
             client = distributed.Client(address, timeout=TIMEOUT, direct_to_workers=True)
@@ -127,7 +127,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _distributed() -> ModuleType:
+def _import_distributed() -> ModuleType:
     try:
         import distributed
     except ImportError:

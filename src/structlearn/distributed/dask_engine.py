@@ -66,7 +66,7 @@ class DaskEngine:
         self._bind(number)
 
     def workers(self) -> list[str]:
-        """Addresses of the workers that are there now."""
+        """Return the addresses of the workers that are there now."""
         return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def _place(self, number: int) -> None:

@@ -31,10 +31,10 @@ from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 #: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
 ROUNDING = 1e-8
-#: Local work of a round shall take so many times what sending and waiting does.
+#: Local work of a round should take this many times as long as sending and waiting.
 WORTH = 4.0
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 20
-#: A pass over blocks that are worth another visit has so many times fewer rounds: its visits are cheap.
+#: A pass over blocks worth another visit has this many times fewer rounds: its visits are cheap.
 CHEAPER = 10
 #: Such passes end when one finds at most this fraction of the gap that the full one saw.
 ENOUGH = 0.1
@@ -142,7 +142,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         return state
 
     def _next_pass(self, objective: SpreadObjective, state: JoinedState, visited: bool) -> JoinedState:
-        """Another pass over blocks that are worth it, while the last one found enough; then a full one."""
+        """Begin another pass over blocks that are worth it, while the last found enough; then a full one."""
         again, found = int(state.counts[AGAIN]), state.values[FOUND]
         settled = again > 0 and (found <= ENOUGH * state.values[ESTIMATE] or not visited)
         repeats = objective.repeats if self.repeats is None else self.repeats
@@ -162,7 +162,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         state.fractions[:] = fractions
 
     def _adapt(self, state: JoinedState, answers: list[RoundAnswer], took: float) -> None:
-        """As many rounds a pass as leave the work of each worth its sending."""
+        """Set the number of rounds per pass, so that the work of each is worth its sending."""
         longest = max(one.seconds for one in answers)
         now = np.array([longest * state.counts[ROUNDS], took - longest])
         old = state.values[[WORK, OVERHEAD]]
@@ -180,7 +180,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         for _ in range(2):
             values = self._values(objective, state)
             state.values[COST] = sum(one.cost for one in values)
-            w = self._certified(objective, state)
+            w = self._certified_weights(objective, state)
             primal = objective.primal(w, values)
             dual, square = self._dual(objective, state)
             scale = abs(primal) + abs(dual.value)
@@ -190,7 +190,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
             self._agree(objective, state)
         raise RuntimeError("The workers' parts do not add up to w even after all have agreed on them.")
 
-    def _certified(self, objective: SpreadObjective, state: JoinedState) -> Array:
+    def _certified_weights(self, objective: SpreadObjective, state: JoinedState) -> Array:
         """Return the weights of which P is taken."""
         return state.w
 
@@ -198,14 +198,14 @@ class JoinedBlocks(SolverBase[JoinedState]):
         return state.w
 
     def _dual(self, objective: SpreadObjective, state: JoinedState) -> tuple[Bound, float]:
-        """D of z, or of another point that is known, and ||w(z)||^2."""
+        """Return D of z, or of another known point, and ||w(z)||^2."""
         bound = objective.dual(state.w, state.values[COST], float(state.counts[CALLS]))
         return bound, float(state.w @ state.w)
 
     def _values(self, objective: SpreadObjective, state: JoinedState) -> list[PartValues]:
-        """Every worker's part of a certificate, with all rounds committed."""
+        """Return every worker's part of a certificate, with all rounds committed."""
         while True:
-            w = self._certified(objective, state)
+            w = self._certified_weights(objective, state)
             values = objective.values(int(state.counts[ROUND]), state.fractions, w)
             if values is not None:
                 return values
@@ -237,22 +237,22 @@ class JoinedExtragradient(JoinedBlocks):
     ) -> JoinedState:
         state = super().start(objective, rng, warm)._replace(lead=Lead.of(objective.n_weights))
         pace = first_pace(self.smooth) / objective.regularization
-        return state._replace(pace=_led(objective, state).paced(pace, left=0.0))
+        return state._replace(pace=_led_weights(objective, state).set_pace(pace, left=0.0))
 
     def _take_up(self, objective: SpreadObjective, state: JoinedState, v: Array) -> None:
         if state.lead is None:  # before the start
             state.w[:] = v
             return
-        _led(objective, state).anchor_at(v)
-        _led(objective, state).forget_means()
+        _led_weights(objective, state).anchor_at(v)
+        _led_weights(objective, state).forget_means()
 
     def _join(self, objective: SpreadObjective, state: JoinedState, answers: list[RoundAnswer]) -> None:
         super()._join(objective, state, answers)
-        _led(objective, state).follow(sum(one.visits for one in answers))
+        _led_weights(objective, state).follow(sum(one.visits for one in answers))
 
     def _next_pass(self, objective: SpreadObjective, state: JoinedState, visited: bool) -> JoinedState:
         state = super()._next_pass(objective, state, visited)
-        weights, full = _led(objective, state), not state.counts[AGAIN]
+        weights, full = _led_weights(objective, state), not state.counts[AGAIN]
         weights.join(state.values[COST], state.values[ESTIMATE], full=full)
         passes = round(state.oracle_calls / objective.n_active)
         if not (full and is_estimated_after(passes)):
@@ -261,25 +261,25 @@ class JoinedExtragradient(JoinedBlocks):
         if far is None:
             self._agree(objective, state)
             return state
-        return state._replace(pace=weights.balanced(far, balance(self.smooth), passes))
+        return state._replace(pace=weights.balance_pace(far, balance(self.smooth), passes))
 
-    def _certified(self, objective: SpreadObjective, state: JoinedState) -> Array:
-        return _led(objective, state).certified
+    def _certified_weights(self, objective: SpreadObjective, state: JoinedState) -> Array:
+        return _led_weights(objective, state).certified_weights
 
     def _w_of_z(self, objective: SpreadObjective, state: JoinedState) -> Array:
-        return _led(objective, state).w_of_z
+        return _led_weights(objective, state).w_of_z
 
     def _dual(self, objective: SpreadObjective, state: JoinedState) -> tuple[Bound, float]:
-        return _led(objective, state).dual(state.values[COST], float(state.counts[CALLS]))
+        return _led_weights(objective, state).dual(state.values[COST], float(state.counts[CALLS]))
 
 
-def _led(objective: SpreadObjective, state: JoinedState) -> LedWeights:
+def _led_weights(objective: SpreadObjective, state: JoinedState) -> LedWeights:
     assert state.lead is not None  # noqa: S101  (`start` sees to it)
     return LedWeights(objective, state.w, state.lead, state.pace)
 
 
 def aggregation_of(n_workers: int) -> float:
-    """How cautious each of so many workers should be (see `WorkerSpec`), by what was measured.
+    """Return how cautious each of several workers should be (see `WorkerSpec`), from measurements.
 
     Where each counts its steps as those of all, all that they do can be kept (Ma et al. 2015). Two workers
     gain by going part of that way; with four or more, sometimes the one is better, sometimes the other.

@@ -91,7 +91,7 @@ def split(
 
 
 def all_classes(kind: str, y: Examples) -> Array | None:
-    """All labels of a data set, sorted; None where its outputs are no labels."""
+    """Return all labels of a data set, sorted; None if its outputs are not labels."""
     if kind not in ("classes", "chain"):
         return None
     if hasattr(y, "classes"):

@@ -89,14 +89,14 @@ class SpreadObjective:
     is_hinge = is_local = has_exact_blocks = False
 
     def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
-        """D of z, from w(z) and the cost of z; see `Objective.dual`."""
+        """Return D of z, from w(z) and the cost of z; see `Objective.dual`."""
         return self.magnitude.lower_bound(float(w @ w), cost, self.regularization, steps)
 
     def primal_rounding(self, w: Array, value: float) -> float:
         return self.magnitude.primal(w, value)
 
     def primal(self, w: Array, values: Sequence[PartValues] | None = None) -> float:
-        """P(w), from the workers' values at w; they are asked for their losses, unless given."""
+        """Return P(w), from the workers' values at w; they are asked for their losses, unless given."""
         losses = None if values is None else [one.loss for one in values]
         while losses is None:
             losses = self._each("loss", [(w,)] * self.n_workers)
@@ -118,7 +118,7 @@ class SpreadObjective:
         return self._each("values", [(t, float(fraction), w) for fraction in fractions])
 
     def agree(self, t: int, fractions: Array) -> tuple[Array, float]:
-        """w(z) and the cost of z, as the sum over what every partition has now."""
+        """Return w(z) and the cost of z, as the sum over what every partition has now."""
         found: list[Block] | None = None
         while found is None:
             found = self._each("agree", [(t, float(fraction)) for fraction in fractions])
@@ -148,7 +148,7 @@ class SpreadObjective:
                 raise OSError(errno.ECHILD, f"workers were lost {self.revivals} times in succession ({why})")
             for number in lost:
                 self.engine.revive(number)
-            ready = take_up(self.engine, list(lost), self.total)
+            ready = load_partitions(self.engine, list(lost), self.total)
             lost = {number: one for number, one in ready.items() if isinstance(one, Lost)}
 
 
@@ -159,7 +159,7 @@ def raise_first(answers: Mapping[int, object]) -> None:
             raise one
 
 
-def take_up(engine: Engine, numbers: Sequence[int], total: float | None = None) -> dict[int, Any]:
+def load_partitions(engine: Engine, numbers: Sequence[int], total: float | None = None) -> dict[int, Any]:
     """Let workers load their partitions and begin: their facts, or `Lost`.
 
     One of them begins first: what it has to compile, the others find compiled, where they share a folder.
@@ -180,7 +180,7 @@ def spread_out(
 ) -> SpreadObjective:
     """Make a worker for each post, and the objective that they have in common."""
     engine.open([partial(Worker, post) for post in posts])
-    facts = take_up(engine, range(len(posts)))
+    facts = load_partitions(engine, range(len(posts)))
     for one in facts.values():
         if isinstance(one, Lost):
             raise OSError(errno.ECHILD, f"a worker was lost before training began ({one.why})")

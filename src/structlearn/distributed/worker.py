@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
 from traceback import format_exc
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.linalg import norm
@@ -29,10 +29,10 @@ from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
 from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
-from structlearn.solvers.bcfw.stochastic import travelled
+from structlearn.solvers.bcfw.stochastic import squared_travel
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.states import refusing
+from structlearn.solvers.states import refuse_misfits
 
 F = TypeVar("F", bound=Callable[..., object])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.
@@ -47,7 +47,7 @@ class PartitionLayout(Protocol):
         """The sum of the example weights."""
 
     def objective(self, fraction: float) -> Objective:
-        """Its objective, where it has this fraction of all example weights."""
+        """Return the objective of this partition, which has this fraction of all example weights."""
 
 
 class WorkerSpec(NamedTuple):
@@ -125,8 +125,8 @@ class Block(NamedTuple):
     cost: float
 
 
-def answered(method: F) -> F:
-    """Return what is raised: then what an engine raises can only be its own."""
+def return_errors(method: F) -> F:
+    """Have a method return its errors: whatever an engine raises is then the engine's own."""
 
     @wraps(method)
     def answer(*args: object) -> object:
@@ -138,7 +138,7 @@ def answered(method: F) -> F:
                 error.add_note(format_exc())
             return error
 
-    return answer  # type: ignore[return-value]
+    return cast("F", answer)
 
 
 class Proposal(NamedTuple):
@@ -192,7 +192,7 @@ class Worker:
 
     # ---- beginning -----------------------------------------------------------------------------------
 
-    @answered
+    @return_errors
     def load(self) -> float:
         """Open the partition; the sum of its example weights."""
         if self.layout is None:
@@ -204,7 +204,7 @@ class Worker:
             self.layout = self.post.lay_out(open_packed(self.post.path), self.post.weight)
         return self.layout.weight
 
-    @answered
+    @return_errors
     def begin(self, total: float) -> Facts:
         """Take up the partition's part of the problem, from the last checkpoint if there is one."""
         assert self.layout is not None  # noqa: S101  (`load` came first)
@@ -223,17 +223,17 @@ class Worker:
         if kept is None:
             self.state = solver.start(self.objective, self.rng, None)
         else:
-            with refusing():
+            with refuse_misfits():
                 self.rng.bit_generator.state = kept["random"]
                 self.at = kept["at"]
                 self.state = solver.restored(self.objective, kept["state"])
         nothing = self.objective.active[:0]  # compiles what a round will need
         self._propose(nothing, self.state.w, Pace.of_frank_wolfe(1.0)).commit(0.5)
-        travelled(self.objective, self.state.blocks.point)
+        squared_travel(self.objective, self.state.blocks.point)
 
     # ---- rounds --------------------------------------------------------------------------------------
 
-    @answered
+    @return_errors
     def round(self, t: int, w: Array, fraction: float, piece: Piece, pace: Pace) -> RoundAnswer:
         """Commit `fraction` of round t - 1, visit a piece of a pass at w, and say what came out.
 
@@ -281,7 +281,7 @@ class Worker:
         return self.fraction * float(self.state.totals[COST])
 
     def _blocks_of(self, piece: Piece) -> Array:
-        """Distinct blocks to visit; the first piece of a pass draws it."""
+        """Return distinct blocks to visit; the first piece of a pass draws it."""
         if piece.part == 0:
             if piece.again:
                 self.order = self.state.blocks.draw_again(self.objective, self.state.gaps, self.rng)
@@ -315,20 +315,20 @@ class Worker:
 
     # ---- certificates, agreement ---------------------------------------------------------------------
 
-    @answered
+    @return_errors
     def values(self, t: int, fraction: float, w: Array) -> PartValues:
         """Commit `fraction` of round t, at which this worker must stand; its part of the certificate at w."""
         self._stand_at(t, fraction)
         own_w = self.state.w
         return PartValues(self._loss(w), self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
 
-    @answered
+    @return_errors
     def travelled(self, t: int, fraction: float) -> float:
-        """With `fraction` of round t committed, this partition's part of what z has travelled, squared."""
+        """Return this partition's part of z's squared travel, with `fraction` of round t committed."""
         self._stand_at(t, fraction)
-        return self.fraction**2 * travelled(self.objective, self.state.blocks.point)
+        return self.fraction**2 * squared_travel(self.objective, self.state.blocks.point)
 
-    @answered
+    @return_errors
     def loss(self, w: Array) -> float:
         """Return the losses of this partition, its part of P at any w."""
         return self._loss(w)
@@ -336,7 +336,7 @@ class Worker:
     def _loss(self, w: Array) -> float:
         return self.fraction * (self.objective.primal(w) - self.objective.penalty.value(w))
 
-    @answered
+    @return_errors
     def agree(self, t: int, fraction: float) -> Block:
         """Stand at round t, with `fraction` of t - 1 committed and what was done in t dropped.
 

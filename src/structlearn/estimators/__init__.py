@@ -6,8 +6,8 @@ the package, and model files may hold it.
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from structlearn.core.moved import keep_old_names
-from structlearn.core.registry import Registry, located
+from structlearn.core.imports import keep_old_names
+from structlearn.core.registry import Registry, resolve_name
 
 if TYPE_CHECKING:
     from structlearn.estimators.binary import BinaryClassifier as BinaryClassifier
@@ -61,7 +61,7 @@ def __getattr__(name: str) -> Any:
         return list(ESTIMATORS)
     if name not in ESTIMATORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return located(ESTIMATORS[name].made)
+    return resolve_name(ESTIMATORS[name].made)
 
 
 def __dir__() -> list[str]:

@@ -50,7 +50,7 @@ class StructuredEstimator(Watchable, BaseEstimator, Generic[S]):
         Training ends when the duality gap is at most this, in proportion to P(0) where that is below 0.1 or
         above 10 (see docs/certificate.md).
     max_passes, max_seconds : float
-        Training ends, with a warning, after so many passes; or, without one, after so many seconds.
+        Training ends after this many passes, with a warning, or after this many seconds, without one.
     fit_intercept : bool
         Adds a constant feature, regularised like any other.
     cost : "hamming", "count", array or mapping
@@ -116,7 +116,7 @@ class StructuredEstimator(Watchable, BaseEstimator, Generic[S]):
     #: How a model file holds it.
     _stored: ClassVar[StoredForm] = StoredForm({"n_features_in_": count})
     #: The kind of outputs, which decides what losses there are.
-    _outputs: ClassVar[str] = STRUCTURES
+    output_kind: ClassVar[str] = STRUCTURES
     #: The kind of packed data that holds such examples, where a cluster can train on them.
     packed_as: ClassVar[str] = ""
     #: What solver="auto" stands for.
@@ -135,22 +135,22 @@ class StructuredEstimator(Watchable, BaseEstimator, Generic[S]):
         return WITHOUT_MARGINALS
 
     def chosen_loss(self) -> LossChoice:
-        """The loss that `fit` would train by the parameters as they are: its `name`, and `why` it is that."""
+        """Return the loss that `fit` would train with these parameters: its `name`, and the reason `why`."""
         return choose_loss(self)
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
-        training_of(self).checked()
+        training_of(self).solver_and_stopping()
         threads(self.n_jobs)
         if isinstance(self, MappedRows):
             self.check_row_transformer()
 
     def _weight_counts(self) -> set[int]:
-        """How many weights a model file may hold: with or without an intercept."""
+        """Return the numbers of weights that a model file may hold: with and without an intercept."""
         return {self.n_features_in_, self.n_features_in_ + 1}
 
     def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """ValueError if the arrays of a model file do not fit together."""
+        """Raise ValueError if the arrays of a model file do not fit together."""
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model as one safetensors file (see `structlearn.load`)."""

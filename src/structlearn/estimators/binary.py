@@ -82,7 +82,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count}, ("Cube",), n_labels=lambda classes: 1
     )
-    _outputs: ClassVar[str] = BINARY
+    output_kind: ClassVar[str] = BINARY
     of_cost: ClassVar[tuple[str, ...]] = ("margin",)
 
     def fit(self, X: Table, y: Outputs, sample_weight: ArrayLike | None = None) -> BinaryClassifier:
@@ -97,7 +97,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
                     f"{len(self.classes_)} classes; use MulticlassClassifier."
                 )
             structure = Cube(1)
-            scoring = self._training_scoring(rows, structure, memory)
+            scoring = self._training_row_scoring(rows, structure, memory)
             gold = structure.encode_many(codes[:, None], scoring.shapes)
             cost = self.margin * (1.0 - 2.0 * codes)
             active, weight = canonical_examples(rows, codes, weight)
@@ -111,11 +111,11 @@ class BinaryClassifier(ClassEstimator[Cube]):
         return self
 
     def decision_function(self, X: Table) -> Array:
-        """<w, x> + b of each row."""
+        """Return <w, x> + b for each row."""
         return self._scores(X)[:, 0]
 
     def predict(self, X: Table) -> Array:
-        """The second class where the decision function is positive, else the first; at 0 the usual one."""
+        """Return the second class if the decision function is positive, else the first; at 0 the usual."""
         scores = self.decision_function(X)
         second = getattr(self, "_frequencies", _NEVER)[0] > 0.5
         return self.classes_[(scores >= 0 if second else scores > 0).astype(np.int64)]
@@ -129,7 +129,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
 
     @available_if(_smooth)
     def predict_proba(self, X: Table) -> Array:
-        """Probabilities of the two classes, of shape (n, 2); after sparsemax they may be exactly zero."""
+        """Return the probabilities of both classes, of shape (n, 2); some are exactly 0 after sparsemax."""
         scores = self._scores(X)
         positive = self.structure_.respond(
             LOSSES[trained_loss(self)].regularizer.record(self.structure_), scores

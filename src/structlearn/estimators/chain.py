@@ -15,14 +15,14 @@ from structlearn.estimators.files.attributes import StoredForm, count, label_arr
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.constraints import Constraints, check_labels
-from structlearn.estimators.models.chains import ChainModel, columns_of
+from structlearn.estimators.models.chains import ChainModel, column_array
 from structlearn.estimators.models.linear import facts_of
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.sequences import SequenceEstimator
 from structlearn.estimators.training.chain_layout import lay_out_sequences
 from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem, training_of
-from structlearn.estimators.weights.continued import ContinuedTraining, Former, Start, go_on, remembered
+from structlearn.estimators.weights.continued import ContinuedTraining, Former, Start, go_on, remember
 from structlearn.estimators.weights.explaining import Explanation, explanations
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.structures import Chain, ConditionedChain
@@ -118,7 +118,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         `structlearn.estimators.completion.partial_labels`).
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
-        former = remembered(self)
+        former = remember(self)
         with fresh_fit(self):
             X = self._learn_features(X)
             if is_partial(y):
@@ -151,7 +151,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         return self._model()
 
     def _model(self) -> ChainModel:
-        columns = columns_of(of_fit(self, "transition_features"))
+        columns = column_array(of_fit(self, "transition_features"))
         return ChainModel(
             structure=self.structure_,
             classes=self.classes_,
@@ -169,7 +169,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
 
     @for_no_examples
     def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """The best label sequence of each example; an empty one of an empty sequence.
+        """Return the best label sequence of each example; an empty sequence gets an empty one.
 
         `allowed` has, per sequence, None or a list with, per token, the set of labels that it may have, or
         None for any: what a lexicon or a partial annotation says. So in all methods that have it.
@@ -178,14 +178,14 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
 
     @for_no_examples
     def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
+        """Return the labels' probabilities, of shape (length, n_classes) each; sparse after sparsemax."""
         return self.model_.marginals(X, allowed)
 
     @for_no_examples
     def predict_kbest(
         self, X: Tables, k: int = 5, allowed: Allowed | None = None
     ) -> list[list[tuple[Array, float]]]:
-        """The k best label sequences of each example with their scores, best first."""
+        """Return the k best label sequences of each example with their scores, best first."""
         return self.model_.kbest(X, k, allowed)
 
     @for_no_examples
@@ -196,7 +196,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         random_state: int | np.random.Generator | None = None,
         allowed: Allowed | None = None,
     ) -> list[Array]:
-        """n label sequences of each example, of shape (n, length), from the model's distribution."""
+        """Draw n label sequences per example, of shape (n, length), from the model's distribution."""
         model = self.model_
         AnswerConfidence(model).check_distribution()
         return model.sample(X, n, np.random.default_rng(random_state), allowed)
@@ -207,20 +207,20 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         return self.model_.label_scores(X)
 
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of positions labelled right."""
+        """Return the share of positions labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
     # ---- why -------------------------------------------------------------------------------------------
 
     def top_features(self, k: int = 10) -> TopFeatures:
-        """The k largest positive and negative weights of each label and of transitions, with names."""
+        """Return the k largest positive and negative weights of each label and of transitions, with names."""
         from structlearn.estimators.weights.top_weights import top_features
 
         check_is_fitted(self, "weights_")
         return top_features(self, k)
 
     def explain(self, tokens: object) -> list[Explanation]:
-        """Why each token of one sequence has its label (see `Explanation`)."""
+        """Explain why each token of one sequence has its label (see `Explanation`)."""
         (found,) = explanations(self, [tokens])
         return found
 
@@ -229,7 +229,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
     @property
     def conditioned_coef_(self) -> Array:
         """Weights of features for transitions, of shape (n_transition_features, n_classes, n_classes)."""
-        return self.model_.conditioned
+        return self.model_.transition_feature_weights
 
     @property
     def start_coef_(self) -> Array:
@@ -242,7 +242,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         return self.model_.boundary("end")
 
     def _weight_counts(self) -> set[int]:
-        columns = columns_of(self.transition_features)
+        columns = column_array(self.transition_features)
         if columns is not None:
             inside = columns.ndim == 1 and columns.size and columns.dtype.kind in "iu"
             if not inside or not 0 <= columns.min() <= columns.max() < self.n_features_in_:

@@ -37,7 +37,7 @@ Weights: TypeAlias = str | ArrayLike | Mapping[str, object] | Mapping[int, objec
 
 
 def threads(n_jobs: int | None) -> int:
-    """Return how many threads `n_jobs` stands for; ValueError for what is no number of them."""
+    """Return the number of threads that `n_jobs` stands for; ValueError if it is not valid."""
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
@@ -48,7 +48,7 @@ def threads(n_jobs: int | None) -> int:
 
 
 def ball_of(options: Mapping[str, object] | None) -> Ball | None:
-    """The constraint ||w|| <= radius in place of the penalty, where the solver's options have a radius."""
+    """Return the constraint ||w|| <= radius that replaces the penalty if the options have a radius."""
     radius = (options or {}).get("radius")
     return None if radius is None else Ball(check_number("radius", radius, strict=True))
 
@@ -62,7 +62,7 @@ def make_solver(
     penalty: str = "l2",
     auto: Auto = ON_STRUCTURES,
 ) -> Solver:
-    """The solver that a name, with its options, stands for; a solver object stands for itself.
+    """Make the solver that a name and its options stand for; a solver object stands for itself.
 
     `auto` is what "auto" means.
     """
@@ -81,11 +81,11 @@ def make_solver(
         one_of(f"option of solver {solver!r}", name, entry.options)
     constrained = ball_of(options) is not None
     _refuse_what_it_cannot(entry, loss, penalty, 1.0 if constrained else regularization)
-    return entry.made(options)
+    return entry.make_solver(options)
 
 
 def _automatic(family: str, penalty: str, auto: Auto, options: Mapping[str, object]) -> str:
-    """The first solver for a family of losses that has all these options; else the last."""
+    """Return the name of the first solver of a loss family with all these options, else the last."""
     if family == "perceptron":
         return "perceptron"
     names = [name for name in auto[family] if penalty in SOLVERS[name].penalties] or ["proximal"]
@@ -93,7 +93,7 @@ def _automatic(family: str, penalty: str, auto: Auto, options: Mapping[str, obje
 
 
 def make_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Checkpoint | None:
-    """A folder stands for a checkpoint in it; None for none."""
+    """Make a checkpoint of a folder; a checkpoint and None stay as they are."""
     if checkpoint is None or isinstance(checkpoint, Checkpoint):
         return checkpoint
     if not isinstance(checkpoint, str | PathLike):
@@ -105,7 +105,7 @@ def make_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Chec
 
 
 def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regularization: float) -> None:
-    """The door at which a solver's needs are compared with the problem's parameters."""
+    """Raise ValueError if the parameters of the problem do not meet what the solver needs."""
     solver, family = entry.name, LOSSES[loss].family
     if family == "perceptron" and family not in entry.trains:
         raise ParameterError(
@@ -149,7 +149,7 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
 
 
 def _refuse_penalty(solver: Solver, penalty: str) -> None:
-    """The same door for a solver object."""
+    """Raise ValueError if a solver object does not take the penalty."""
     if penalty not in getattr(solver, "penalties", (penalty,)):
         kind = type(solver).__name__
         raise ParameterError(
@@ -158,7 +158,7 @@ def _refuse_penalty(solver: Solver, penalty: str) -> None:
 
 
 def check_number(name: str, value: object, *, minimum: float = 0.0, strict: bool = False) -> float:
-    """`value` as a finite float of at least (strictly: above) `minimum`."""
+    """Return `value` as a finite float of at least (strictly: above) `minimum`."""
     named = Statement(f"{{{name}}}") if name.isidentifier() else name
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
         raise ParameterError("{named} must be a finite number; got {value}.", named=named, value=repr(value))
@@ -184,7 +184,7 @@ def check_run(tol: object, max_passes: object, max_seconds: object, callback: ob
 
 
 def cost_options(cost: Weights | None, classes: Array | None = None) -> dict[str, Any]:
-    """Options of a structure's `cost`: "hamming", "count", an array of weights, or a mapping of them.
+    """Return the options of a structure's `cost`: "hamming", "count", an array or a mapping of weights.
 
     A mapping is from labels to weights (others weigh 1) where there are classes, and passed on where not.
     """
@@ -205,7 +205,7 @@ def cost_options(cost: Weights | None, classes: Array | None = None) -> dict[str
 def class_costs(
     cost: Weights, class_weight: Weights | None, classes: Array, balanced: Callable[[], Array]
 ) -> dict[str, Any]:
-    """`cost_options`, with the cost of missing each true label times its class weight.
+    """Return `cost_options`, the cost of missing each true label multiplied by its class weight.
 
     `balanced` gives the weights by class that class_weight="balanced" stands for.
     """
@@ -223,7 +223,7 @@ def class_costs(
 
 
 def label_weights(weights: Weights, classes: Array, what: str) -> Array:
-    """An array of weights by class from an array or a mapping; classes that are not named weigh 1."""
+    """Return the weights by class as an array, from an array or a mapping; classes not named weigh 1."""
     if not isinstance(weights, Mapping):
         found = np.asarray(weights, dtype=np.float64)
         if found.shape != (len(classes),):

@@ -18,14 +18,13 @@ from structlearn.estimators.graph_base import GraphEstimator
 from structlearn.estimators.inputs.checking import (
     as_list,
     check_same_length,
-    check_weights,
+    check_sample_weight,
     for_no_examples,
     label_arrays,
 )
 from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
-    graph_scoring,
     read_examples,
     squared_contrasts,
 )
@@ -124,11 +123,11 @@ class CutSegmenter(GraphEstimator[Cuts]):
         with fresh_fit(self):
             examples = self._examples(X)
             codes = self._label_codes(examples, y)
-            weight = check_weights(sample_weight, len(examples.which))
+            weight = check_sample_weight(sample_weight, len(examples.which))
             self.n_features_in_ = examples.nodes.shape[1]
             self.contrast_ = self._mean_contrast(examples)
             structure, memory = Cuts(examples.graphs), Memory(self.memory)
-            scoring = self._training_scoring(examples, structure, memory)
+            scoring = self._training_graph_scoring(examples, structure, memory)
             ends = np.cumsum(examples.n_nodes)[:-1]
             gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
             options = class_costs(
@@ -136,12 +135,12 @@ class CutSegmenter(GraphEstimator[Cuts]):
             )
             cost = structure.cost_many(gold, scoring.shapes, **options)
             training_of(self).run(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
-            self.structure_ = None  # type: ignore[assignment]
+            self._drop_structure()
             self._warn_of_positive_edges(scoring, examples.ends, codes)
         return self
 
     def _label_codes(self, examples: Examples, y: Outputs) -> Array:
-        """Labels of all nodes, end to end, as 0 and 1; sets `classes_`."""
+        """Return the labels of all nodes, end to end, as 0 and 1; sets `classes_`."""
         outputs = [np.asarray(one) for one in as_list(y, "y")]
         check_same_length(examples.shapes, outputs)
         for i, (one, shape) in enumerate(zip(outputs, examples.shapes)):
@@ -159,8 +158,12 @@ class CutSegmenter(GraphEstimator[Cuts]):
             return 0.0
         return float(squared_contrasts(examples).mean())
 
-    def _edge_rows(self, examples: Examples) -> Array:
-        """Features of all edges: those given, or the constant and the contrast, over an edge's length."""
+    def _edge_rows(self, examples: Examples, nodes: Rows, memory: Memory) -> Array:
+        """Return the edges' features with the other sign: a positive weight raises the price of a cut."""
+        return -self._edge_features(examples).astype(nodes.dtype, copy=False)
+
+    def _edge_features(self, examples: Examples) -> Array:
+        """Return the features given, or the constant and the contrast over each edge's length."""
         if examples.edge_features is not None:
             return examples.edge_features
         columns = [np.ones(examples.n_edges.sum())]
@@ -175,20 +178,6 @@ class CutSegmenter(GraphEstimator[Cuts]):
 
     def _asked_structure(self, examples: Examples) -> Cuts:
         return Cuts(examples.graphs)
-
-    def _graph_scoring(
-        self,
-        examples: Examples,
-        nodes: Rows,
-        structure: Cuts,
-        *,
-        constant: bool,
-        memory: Memory | None = None,
-    ) -> JointScoring:
-        """Score edges with the other sign: a positive weight of an edge feature raises the price of a cut."""
-        rows = -self._edge_rows(examples).astype(nodes.dtype, copy=False)
-        shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
-        return graph_scoring(examples, nodes, rows, shapes, intercept=constant, memory=memory)
 
     def _warn_of_positive_edges(self, scoring: JointScoring, ends: Array, codes: Array) -> None:
         like = codes[ends[:, 0]] == codes[ends[:, 1]]
@@ -206,8 +195,8 @@ class CutSegmenter(GraphEstimator[Cuts]):
 
     @for_no_examples
     def predict(self, X: Images) -> list[Array]:
-        """The best labels of each image or graph, in the shape of its pixels or nodes."""
-        examples, scoring, model = self._asked(X)
+        """Return the best labels of each image or graph, in the shape of its pixels or nodes."""
+        examples, scoring, model = self._ask_graphs(X)
         answers = model.best_parts(scoring)
         return [
             self.classes_[self._nodes(parts, examples.shapes[i]).astype(np.int64)] for i, parts in answers
@@ -215,8 +204,8 @@ class CutSegmenter(GraphEstimator[Cuts]):
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
-        """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
-        examples, scoring, model = self._asked(X)
+        """Return each node's share of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
+        examples, scoring, model = self._ask_graphs(X)
         if model.loss != "sparsemax":
             raise AttributeError(
                 Statement("{loss=} has no marginals; train with {loss=sparsemax}.", loss=model.loss)
@@ -225,11 +214,11 @@ class CutSegmenter(GraphEstimator[Cuts]):
 
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
-        """<w, x_i> + b of each node: what speaks for the second class, without the edges."""
+        """Return <w, x_i> + b of each node: the evidence for the second class without the edges."""
         return super().decision_function(X)
 
     def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of pixels or nodes labelled right."""
+        """Return the share of pixels or nodes labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:

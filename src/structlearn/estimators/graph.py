@@ -27,11 +27,10 @@ from structlearn.estimators.completion.partial_labels import balanced_known
 from structlearn.estimators.confidence.graph_answers import LabelledGraph, exact_states, labelled_graphs
 from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, number, numbers
 from structlearn.estimators.graph_base import GraphEstimator
-from structlearn.estimators.inputs.checking import as_list, check_weights, for_no_examples
+from structlearn.estimators.inputs.checking import as_list, check_sample_weight, for_no_examples
 from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
-    graph_scoring,
     read_examples,
 )
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
@@ -41,7 +40,6 @@ from structlearn.estimators.scikit import Rows
 from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs, sequence_accuracy
-from structlearn.scoring import JointScoring
 from structlearn.storage.packed_graphs import PackedGraphs
 from structlearn.structures.graph.pairwise import MOST_ENTRIES, QUICK_ENTRIES, PairwiseGraphs
 from structlearn.structures.graph.tables import pair_table
@@ -178,11 +176,11 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
             self.state_classes_ = classes_of_states(self.latent_states, self.classes_, codes)
             types = self._set_types(examples, codes)
-            weight = check_weights(sample_weight, len(examples.which))
+            weight = check_sample_weight(sample_weight, len(examples.which))
             self.n_features_in_ = examples.nodes.shape[1]
             memory = Memory(self.memory)
             structure = self._structure_of(examples, self.polytope, memory)
-            scoring = self._training_scoring(examples, structure, memory)
+            scoring = self._training_graph_scoring(examples, structure, memory)
             n = len(self.classes_)
             options = class_costs(
                 self.cost, self.class_weight, self.classes_, lambda: balanced_known(codes[codes >= 0], n)
@@ -198,19 +196,19 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
                 laid = labels.lay_out(structure, scoring, options, memory)._replace(sample_weight=weight)
                 fit_open_nodes(self, laid, labels, examples.nodes)
             self.inference_ = structure.method
-            self.structure_ = None  # type: ignore[assignment]
+            self._drop_structure()
         return self
 
     def _set_types(self, examples: Examples, codes: Array) -> NodeTypes | None:
-        """States of the types of nodes, where they have some."""
+        """Set the types of nodes and their states, and return them; None if nodes have no types."""
         if examples.types is None:
             return None
         self.state_classes_, types = typed_states(examples.types, codes, self.state_classes_)
         self.types_, self.state_types_ = types.types, types.states
         return types
 
-    def _allowed(self, examples: Examples) -> list[Array] | None:
-        """Which states the nodes of each different graph may have, where they have types."""
+    def _allowed_states(self, examples: Examples) -> list[Array] | None:
+        """Return the states that the nodes of each distinct graph may have, if nodes have types."""
         if "types_" not in vars(self):
             return None
         table = types_at(examples.types, self.types_, self.state_types_).table
@@ -234,8 +232,8 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             )
         return one
 
-    def _edge_rows(self, examples: Examples, memory: Memory) -> Array:
-        """Features of all edges: those given, or the constant."""
+    def _edge_rows(self, examples: Examples, nodes: Rows, memory: Memory) -> Array:
+        """Return the features of all edges: those given, or a constant."""
         if examples.edge_features is not None:
             return examples.edge_features
         rows = memory.empty(examples.n_edges.sum(), examples.nodes.dtype)
@@ -245,7 +243,10 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     def _structure_of(
         self, examples: Examples, polytope: str = "marginal", memory: Memory | None = None
     ) -> PairwiseGraphs:
-        """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
+        """Return the structure of these graphs.
+
+        For marginals, graphs are eliminated as long as memory allows; else only where that is about as quick.
+        """
         quick = trained_loss(self) in ("hinge", "perceptron") and self.inference != "exact"
         return PairwiseGraphs(
             examples.graphs,
@@ -254,57 +255,43 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             most_entries=QUICK_ENTRIES if quick else MOST_ENTRIES,
             polytope=polytope,
             inference=self.inference,
-            allowed=self._allowed(examples),
+            allowed=self._allowed_states(examples),
             memory=memory,
         )
 
     def _asked_structure(self, examples: Examples) -> PairwiseGraphs:
         return self._structure_of(examples)
 
-    def _graph_scoring(
-        self,
-        examples: Examples,
-        nodes: Rows,
-        structure: PairwiseGraphs,
-        *,
-        constant: bool,
-        memory: Memory | None = None,
-    ) -> JointScoring:
-        shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
-        sizes = structure.n_states, structure.table.n_parts
-        rows = self._edge_rows(examples, memory or Memory())
-        return graph_scoring(examples, nodes, rows, shapes, sizes, intercept=constant, memory=memory)
-
     # ---- prediction --------------------------------------------------------------------------------
 
     @for_no_examples
     def predict(self, X: Images) -> list[Array]:
-        """The best labels of each graph that were found."""
+        """Return the best labels found for each graph."""
         found = self.predict_states(X)
         of_states = self.classes_[self._state_classes]
         return [of_states[states] for states in found]
 
     @for_no_examples
     def predict_states(self, X: Images) -> list[Array]:
-        """The numbers of the states that the best labels stand for; `state_classes_` has their classes."""
+        """Return the numbers of the states behind the best labels; `state_classes_` has their classes."""
         if self.inference == "exact":
-            return exact_states(self._asked(X))
-        examples, scoring, model = self._asked(X)
+            return exact_states(self._ask_graphs(X))
+        examples, scoring, model = self._ask_graphs(X)
         answers = model.best_parts(scoring)
         return [self._nodes(parts, examples.shapes[i]).argmax(axis=-1) for i, parts in answers]
 
     @for_no_examples
     def predict_with_bounds(self, X: Images) -> list[LabelledGraph]:
-        """The labels of each graph, their score, a bound on that of any, and the method that found them.
+        """Return the labels of each graph, their score, a bound on any score, and the method that found them.
 
         Labels are the best where the bound is their score.
         """
-        return labelled_graphs(self._asked(X), self.classes_[self._state_classes])
+        return labelled_graphs(self._ask_graphs(X), self.classes_[self._state_classes])
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
-        """Probabilities of the labels of each node, of shape (n, n_classes); after softmax or sparsemax."""
-        examples, scoring, model = self._asked(X)
+        """Return the probabilities of nodes' labels, of shape (n, n_classes); after softmax or sparsemax."""
+        examples, scoring, model = self._ask_graphs(X)
         answers = model.soft_parts(scoring)
         first = np.searchsorted(self._state_classes, np.arange(len(self.classes_)))
         return [
@@ -313,16 +300,16 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
-        """W x_v + b of each node, of shape (n, n_states), without the edges."""
+        """Return W x_v + b of each node, of shape (n, n_states), without the edges."""
         return super().decision_function(X)
 
     def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of nodes labelled right, of those whose labels are known."""
+        """Return the share of nodes labelled right among those whose labels are known."""
         known = network_labels(X, y) if isinstance(y, str) else y
         return sequence_accuracy(*known_pairs(known, self.predict(X)), sample_weight)
 
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:
-        """The table of state parts that local parts begin with, in the shape of the labels."""
+        """Return the table of state parts that local parts begin with, in the shape of the labels."""
         k = self._n_node_scores
         return parts[: int(np.prod(shape)) * k].reshape(*shape, k)
 
@@ -334,7 +321,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return vars(self).get("state_classes_", np.arange(len(self.classes_)))
 
     def state_names(self, labels: Sequence[object] | None = None) -> list[str]:
-        """The label of each state and, where it has several, which of them: "sky", "sea 0", "sea 1"."""
+        """Return the label of each state, numbered if it has several: "sky", "sea 0", "sea 1"."""
         classes = self._state_classes
         names = self.classes_.tolist() if labels is None else labels
         own = np.arange(len(classes)) - np.searchsorted(classes, classes)
@@ -345,7 +332,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return [f"{name} of type {self.types_[t]}" for name, t in zip(found, self.state_types_)]
 
     def edge_names(self) -> list[str]:
-        """What features of edges are called."""
+        """Return the names of the edge features."""
         return [f"edge feature {f}" for f in range(self._n_edge_features)]
 
     @property
@@ -385,4 +372,4 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         """Tables of weights of the edge features, of shape (n_edge_features, n_states, n_states)."""
         table = pair_table(of_fit(self, "pairs"), self._n_node_scores)
         weights = self._edge_weights.reshape(-1, table.n_parts)
-        return table.sign * weights[:, table.index]
+        return table.sign * weights[:, table.part]

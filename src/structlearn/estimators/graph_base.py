@@ -6,11 +6,13 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
+import numpy as np
+
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.inputs.checking import for_no_examples
-from structlearn.estimators.inputs.graphs import Examples, Images, check_edge_features
+from structlearn.estimators.inputs.graphs import Examples, Images, check_edge_features, graph_scoring
 from structlearn.estimators.loss_choice import AUTO
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.models.linear import LinearModel, model_of
@@ -57,17 +59,15 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
 
     @abstractmethod
     def _examples(self, X: Images) -> Examples:
-        """Graphs and features, as X has them."""
+        """Read graphs and features from X."""
 
     @abstractmethod
     def _asked_structure(self, examples: Examples) -> G:
-        """The structure of graphs that a fitted estimator is asked about."""
+        """Return the structure of graphs that a fitted estimator is asked about."""
 
     @abstractmethod
-    def _graph_scoring(
-        self, examples: Examples, nodes: Rows, structure: G, *, constant: bool, memory: Memory | None = None
-    ) -> JointScoring:
-        """That of nodes, whose features may be mapped, and of edges, whose features never are."""
+    def _edge_rows(self, examples: Examples, nodes: Rows, memory: Memory) -> Array:
+        """Return the features of all edges as they are scored; `nodes` are those of nodes, mapped."""
 
     @property
     @abstractmethod
@@ -81,15 +81,24 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
 
     # ---- training and prediction -----------------------------------------------------------------------
 
-    def _training_scoring(self, examples: Examples, structure: G, memory: Memory) -> JointScoring:
-        """The scoring of training data, to whose nodes the map of rows is fitted."""
+    def _graph_scoring(
+        self, examples: Examples, nodes: Rows, structure: G, *, constant: bool, memory: Memory | None = None
+    ) -> JointScoring:
+        """Return the scoring of nodes, whose features may be mapped, and of edges, whose never are."""
+        rows = self._edge_rows(examples, nodes, memory or Memory())
+        shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
+        sizes = _parts_each(structure)
+        return graph_scoring(examples, nodes, rows, shapes, sizes, intercept=constant, memory=memory)
+
+    def _training_graph_scoring(self, examples: Examples, structure: G, memory: Memory) -> JointScoring:
+        """Return the scoring of training data, to whose nodes the row map is fitted."""
         nodes = self.fit_rows(examples.nodes, memory)
         constant = self.fit_intercept
         scoring = self._graph_scoring(examples, nodes, structure, constant=constant, memory=memory)
         self._n_edge_features = scoring.pairs.X.shape[1]
         return scoring
 
-    def _asked(self, X: Images) -> AskedGraphs:
+    def _ask_graphs(self, X: Images) -> AskedGraphs:
         check_is_fitted(self, "weights_")
         examples = self._examples(X)
         nodes = self.row_map.apply(examples.nodes)
@@ -98,10 +107,14 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
         check_edge_features(scoring, self._n_edge_features)
         return AskedGraphs(examples, scoring, model_of(self, structure))
 
+    def _drop_structure(self) -> None:
+        """Keep no structure after training: examples bring graphs of their own."""
+        self.structure_ = None  # type: ignore[assignment]
+
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
-        """Scores of each node by itself, without the edges, in the shape of the labels."""
-        examples, scoring, _ = self._asked(X)
+        """Return the scores of each node by itself, without the edges, in the shape of the labels."""
+        examples, scoring, _ = self._ask_graphs(X)
         return [
             self._nodes(scoring.scores(self.weights_, i, i + 1), shape)
             for i, shape in enumerate(examples.shapes)
@@ -109,7 +122,7 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
 
     @abstractmethod
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:
-        """The parts of nodes that local parts begin with, in the shape of the labels."""
+        """Return the parts of nodes that local parts begin with, in the shape of the labels."""
 
     # ---- weights by name ---------------------------------------------------------------------------------
 
@@ -129,3 +142,10 @@ class GraphEstimator(MappedRows, StructuredEstimator[G]):
     def _weight_counts(self) -> set[int]:
         n_scores, others = self._n_node_scores, self._n_pair_weights
         return {(self.row_map.n_scored + constant) * n_scores + others for constant in (0, 1)}
+
+
+def _parts_each(structure: PairwiseGraphs | Cuts) -> tuple[int, int]:
+    """Return the number of parts of a node and that of an edge."""
+    if isinstance(structure, Cuts):
+        return 1, 1
+    return structure.n_states, structure.table.n_parts

@@ -12,6 +12,7 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.graph import GraphClassifier
 from structlearn.estimators.inputs.graphs import Examples, Images, read_examples
 from structlearn.estimators.inputs.grids import direction_names, edge_directions
+from structlearn.estimators.scikit import Rows
 from structlearn.estimators.training.fresh_fit import of_fit
 
 
@@ -47,9 +48,9 @@ class GridClassifier(GraphClassifier):
     def _examples(self, X: Images) -> Examples:
         return read_examples(X, of_fit(self, "connectivity"))
 
-    def _edge_rows(self, examples: Examples, memory: Memory) -> Array:
+    def _edge_rows(self, examples: Examples, nodes: Rows, memory: Memory) -> Array:
         if examples.edge_features is not None or not of_fit(self, "directional"):
-            return super()._edge_rows(examples, memory)
+            return super()._edge_rows(examples, nodes, memory)
         ends, width = np.cumsum(examples.n_edges), len(direction_names(of_fit(self, "connectivity")))
         rows = memory.empty(ends[-1] * width, examples.nodes.dtype).reshape(-1, width)
         for end, (edges, shape) in zip(ends, examples.edge_lists):
@@ -57,6 +58,6 @@ class GridClassifier(GraphClassifier):
         return rows
 
     def edge_names(self) -> list[str]:
-        """Directions, where they are what edges have."""
+        """Return the names of the edge features: directions, if these are the features."""
         names = direction_names(of_fit(self, "connectivity")) if of_fit(self, "directional") else []
         return names if len(names) == self._n_edge_features else super().edge_names()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from structlearn.core.registry import located
+from structlearn.core.registry import resolve_name
 from structlearn.core.sentences import Statement
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SOLVERS, whole_name
@@ -40,7 +40,7 @@ class LossChoice(NamedTuple):
 
 
 def choose_loss(estimator: StructuredEstimator[Any]) -> LossChoice:
-    """The loss that an estimator's parameters name, or that "auto" stands for beside the others."""
+    """Return the loss that an estimator's parameters name, or what "auto" stands for beside the others."""
     if estimator.loss != AUTO:
         return LossChoice(estimator.loss)
     usual, *others = estimator.usual_losses
@@ -63,7 +63,7 @@ def trained_loss(estimator: StructuredEstimator[Any]) -> str:
 
 
 def cost_given(estimator: StructuredEstimator[Any]) -> str:
-    """The first parameter that has another value than usual and says what mistakes cost."""
+    """Return the first parameter that says what mistakes cost and does not have its usual value."""
     usual = {field.name: field.default for field in fields(estimator)}
     return next((n for n in estimator.of_cost if not _is(getattr(estimator, n), usual[n])), "")
 
@@ -88,10 +88,10 @@ def _trainable(estimator: StructuredEstimator[Any], loss: str) -> bool:
 
 
 def _trains(solver: Solver, family: str) -> bool:
-    """The same of a solver object: by what its class needs, and by what is known of that class by name."""
+    """Whether a solver object trains the loss, by its class's needs and the entry of its class."""
     if ("hinge" in solver.needs and family != HINGE) or ("gradient" in solver.needs and family == HINGE):
         return False
-    entries = [one for one in SOLVERS.values() if one.make and located(one.make) is type(solver)]
+    entries = [one for one in SOLVERS.values() if one.make and resolve_name(one.make) is type(solver)]
     known = any(family in entry.trains for entry in entries)
     if family == PERCEPTRON:
         return known
@@ -100,7 +100,7 @@ def _trains(solver: Solver, family: str) -> bool:
 
 
 def _cause(estimator: StructuredEstimator[Any]) -> Statement:
-    """The parameter that decides about the loss, with its value; what is said next is the usual loss."""
+    """Return the parameter that decides about the loss, with its value; the usual loss is named next."""
     solver, penalty = estimator.solver, getattr(estimator, "penalty", "l2")
     if not isinstance(solver, str):
         return Statement("the solver {kind} does not train", kind=type(solver).__name__)
@@ -117,7 +117,7 @@ def take_usual_cost(estimator: Any, cost: object) -> None:
         estimator.set_params(cost=cost)
 
 
-def is_forest(pairs: Iterable[tuple[object, object]]) -> bool:
+def has_no_cycle(pairs: Iterable[tuple[object, object]]) -> bool:
     """Whether pairs of labels have no cycles: joining their ends never meets what is joined already."""
     leader: dict[object, object] = {}
 

@@ -21,7 +21,7 @@ from structlearn.estimators.scikit import (
     checked_rows,
     checked_table,
     checked_table_again,
-    cloned,
+    clone_unfitted,
     is_frozen,
     needs_outputs,
 )
@@ -63,7 +63,7 @@ class FittedMap:
             return rows
         if rows.shape[0] == 0:
             return np.empty((0, self.n_scored), dtype=np.float32)
-        mapped = transformed(self.transformer, rows, Memory())
+        mapped = transform_rows(self.transformer, rows, Memory())
         if mapped.shape[1] != self.n_scored:
             raise ValueError(
                 f"row_transformer_ gave {mapped.shape[1]} features; in training it gave {self.n_scored}."
@@ -125,7 +125,7 @@ class MappedRows:
             )
 
     def _checked_inputs(self, *data: Any, **options: Any) -> Any:
-        """X, or X and y, as `fit` takes them: rows of numbers, or a table for the transformer."""
+        """Return X, or X and y, as `fit` takes them: rows of numbers, or a table for the transformer."""
         self.check_row_transformer()
         for y in data[1:]:
             refuse_sparse(y)
@@ -134,7 +134,7 @@ class MappedRows:
         return checked_examples(self, *data, **options)
 
     def _checked_rows(self, X: Any, **options: Any) -> Any:
-        """X as a fitted estimator takes it."""
+        """Return X as a fitted estimator takes it."""
         if takes_table(getattr(self, "row_transformer_", None), X):
             return checked_table_again(self, X)
         return checked_rows(self, X, **options)
@@ -150,7 +150,7 @@ class MappedRows:
         if given is None:
             return rows
         transformer = earlier if goes_on and earlier is not None else fitted_to(rows, given)
-        mapped = transformed(transformer, rows, memory)
+        mapped = transform_rows(transformer, rows, memory)
         self.take_row_map(transformer, mapped.shape[1])
         return mapped
 
@@ -163,9 +163,9 @@ def takes_table(transformer: Any, X: Any) -> bool:
         return bool(transformer.of_tables)
     if hasattr(transformer, "steps"):
         return bool(transformer.steps) and takes_table(transformer.steps[0][1], X)
-    from structlearn.estimators.row_maps.base import entry_of
+    from structlearn.estimators.row_maps.base import row_map_entry
 
-    entry = entry_of(getattr(transformer, "estimator", transformer))
+    entry = row_map_entry(getattr(transformer, "estimator", transformer))
     return is_table(X) if entry is None else entry.kind.of_tables
 
 
@@ -192,13 +192,13 @@ def _parameters(value: Any) -> object:
 
 
 def fitted_to(rows: Rows, given: Transformer) -> Transformer:
-    """A clone of the transformer, fitted to rows, which it cannot change; one that is frozen is itself."""
+    """Return a clone of the transformer, fitted to rows it cannot change; a frozen one is returned itself."""
     if is_frozen(given):
         return given
     if isinstance(rows, np.ndarray):  # what works in place (copy=False) copies what it cannot write to
         rows = rows.view()
         rows.flags.writeable = False
-    transformer = cloned(given)
+    transformer = clone_unfitted(given)
     try:
         with np.errstate(invalid="ignore"):  # means of empty columns; NaN in what it gives is found below
             transformer.fit(rows)
@@ -208,8 +208,8 @@ def fitted_to(rows: Rows, given: Transformer) -> Transformer:
     return transformer
 
 
-def transformed(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
-    """T(x) of all rows, a range at a time: one float32 array, or CSR where the transformer gives sparse."""
+def transform_rows(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
+    """Return T(x) of all rows, range by range: a float32 array, or CSR if the transformer returns sparse."""
     parts = _parts(transformer, rows)
     first = next(parts)
     if not isinstance(first, np.ndarray):
@@ -226,7 +226,7 @@ def transformed(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
 
 
 def _parts(transformer: Transformer, rows: Any) -> Iterator[Array | sparse.csr_matrix]:
-    """Range after range, mapped and checked."""
+    """Yield one range of rows after the other, mapped and checked."""
     name, width = type(transformer).__name__, None
     rows = rows.tocsr() if sparse.issparse(rows) else rows
     for a in range(0, rows.shape[0], ROWS_AT_ONCE):

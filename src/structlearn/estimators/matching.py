@@ -98,14 +98,14 @@ class MatchingClassifier(PartEstimator[Matching]):
         return problem
 
     def predict(self, X: Tables) -> list[Array]:
-        """The best matching of each pair."""
+        """Return the best matching of each pair."""
         found = self._predict_parts(X)
         if self._answers_vectors and self.structure_.capacities[0] == 1:
             return [self.structure_.columns(vertex) for vertex in found]
         return [self.structure_.decode(vertex) for vertex in found]
 
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """F1 of the links, over all pairs."""
+        """Return F1 of the links, over all pairs."""
         check_is_fitted(self, "weights_")
         refuse_sparse(y)
         found = [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]

@@ -65,7 +65,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count}, ("Simplex",)
     )
-    _outputs: ClassVar[str] = CLASSES
+    output_kind: ClassVar[str] = CLASSES
 
     packed_as = "classes"
 
@@ -97,13 +97,14 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         memory = Memory(self.memory)
         rows, codes, weight = self._labelled_rows(X, y, sample_weight, memory, classes)
         structure = Simplex(len(self.classes_))
-        scoring = self._training_scoring(rows, structure, memory)
+        scoring = self._training_row_scoring(rows, structure, memory)
         options = cost_options(self.cost, self.classes_)
         gold, cost = gold_and_cost(structure, codes, scoring, memory, **options)
         active, weight = canonical_examples(rows, codes, weight)
-        return TrainingProblem(structure, scoring, gold, cost, weight, active, self._penalty(scoring), memory)
+        penalty = self._sparse_penalty(scoring)
+        return TrainingProblem(structure, scoring, gold, cost, weight, active, penalty, memory)
 
-    def _penalty(self, scoring: RowScoring) -> Penalty | None:
+    def _sparse_penalty(self, scoring: RowScoring) -> Penalty | None:
         kind = one_of("penalty", self.penalty, ("l2", "l1", "group"))
         if kind == "l2":
             return None
@@ -112,12 +113,12 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         return GroupNorm(self.regularization, np.arange(scoring.n_weights) // scoring.n_labels)
 
     def decision_function(self, X: Table) -> Array:
-        """Scores of shape (n, K); for two classes (n,), the second's minus the first's."""
+        """Return scores of shape (n, K); for two classes (n,), the second's minus the first's."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Table) -> Array:
-        """The class with the highest score; of those that are tied the most frequent one of training."""
+        """Return the class with the highest score; among ties, the one most frequent in training."""
         best = most_frequent_best(self._scores(X), getattr(self, "_frequencies", None))
         return self.classes_[best]
 
@@ -133,7 +134,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
 
     @available_if(_smooth)
     def predict_proba(self, X: Table) -> Array:
-        """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
+        """Return probabilities of shape (n, K): the loss's prediction function, which may be sparse."""
         scores = self._scores(X)
         return self.structure_.respond(
             LOSSES[trained_loss(self)].regularizer.record(self.structure_), scores

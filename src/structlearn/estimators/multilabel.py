@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.doubts import doubt, doubt_alike
+from structlearn.core.errors import doubt, doubt_alike
 from structlearn.core.memory import Memory
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.inputs.checking import as_list, check_weights, summed_duplicates
+from structlearn.estimators.inputs.checking import as_list, check_sample_weight, summed_duplicates
 from structlearn.estimators.inputs.distinct import canonical_examples
 from structlearn.estimators.inputs.frames import column_names, is_frame
 from structlearn.estimators.inputs.layout import gold_and_cost
-from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, is_forest
+from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, has_no_cycle
 from structlearn.estimators.models.linear import model_of
 from structlearn.estimators.rows import FlatEstimator
 from structlearn.estimators.scikit import Table
@@ -89,7 +89,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
             return WITH_DEAR_MARGINALS if self.edges == "all" else WITH_MARGINALS
         given = self.edges if isinstance(self.edges, list | tuple | np.ndarray) else ()
         pairs = [tuple(one) for one in given if np.ndim(one) == 1 and len(one) == 2]
-        return WITH_MARGINALS if is_forest(pairs) else WITH_DEAR_MARGINALS
+        return WITH_MARGINALS if has_no_cycle(pairs) else WITH_DEAR_MARGINALS
 
     def fit(self, X: Table, y: LabelSets, sample_weight: ArrayLike | None = None) -> MultiLabelClassifier:
         """Train on X of shape (n, d), dense or CSR.
@@ -105,10 +105,10 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
                 raise ValueError(
                     f"X has {rows.shape[0]} examples but y has {len(on)}: give one output per example."
                 )
-            weight = check_weights(sample_weight, rows.shape[0])
+            weight = check_sample_weight(sample_weight, rows.shape[0])
             structure, memory = self._make_structure(on), Memory(self.memory)
             rows = self.fit_rows(rows, memory)
-            scoring = self._training_scoring(rows, structure, memory)
+            scoring = self._training_row_scoring(rows, structure, memory)
             options = class_costs(
                 self.cost,
                 self.class_weight,
@@ -123,7 +123,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         return self
 
     def _read_labels(self, y: LabelSets) -> Array:
-        """The 0/1 matrix of `y`; sets `classes_` and the form of the answers."""
+        """Return the 0/1 matrix of `y`; sets `classes_` and the form of the answers."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         self._form, found = read_labels(y)
@@ -161,7 +161,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         return np.array(pairs, dtype=np.int64)
 
     def predict(self, X: Table) -> Array | list[tuple[object, ...]]:
-        """The best label set of each row, in the form that y had: a 0/1 matrix or a list of tuples.
+        """Return the best label set of each row, in the form that y had: a 0/1 matrix or a list of tuples.
 
         Where y was a vector of labels, one per example, the best single label.
         """
@@ -179,13 +179,13 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         return [tuple(self.classes_[row.astype(bool)].tolist()) for row in on]
 
     def _single_scores(self) -> Array:
-        """What the pairs add to the score of each label if it is the only one."""
+        """Return what the pairs add to the score of each label if it is the only one."""
         structure = self.structure_
         tables = [structure.encode(one)[structure.n_labels :] for one in np.eye(structure.n_labels)]
-        return np.array(tables) @ self._row_weights(self.weights_).shared
+        return np.array(tables) @ self._row_weights(self.weights_).shared_weights
 
     def predict_marginals(self, X: Table) -> Array:
-        """Probability of each label, of shape (n, K); 0 or 1 exactly for many after sparsemax."""
+        """Return the probability of each label, of shape (n, K); after sparsemax many are exactly 0 or 1."""
         return np.stack([parts for _, parts in model_of(self).soft_parts(self._row_scoring(X))])
 
     def decision_function(self, X: Table) -> Array:
@@ -193,11 +193,11 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         return self._scores(X)
 
     def score(self, X: Table, y: LabelSets, sample_weight: ArrayLike | None = None) -> float:
-        """The share of examples whose whole label set is right."""
+        """Return the share of examples whose whole label set is right."""
         return subset_accuracy(self.indicator(y), self.indicator(self.predict(X)), sample_weight)
 
     def indicator(self, y: LabelSets) -> Array:
-        """Outputs in any accepted form as a 0/1 matrix over `classes_` and, last, any unknown label."""
+        """Return outputs of any accepted form as a 0/1 matrix over `classes_` and, last, unknown labels."""
         _, found = read_labels(y)
         if isinstance(found, list):
             known = set(self.classes_.tolist())
@@ -216,7 +216,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     @property
     def pair_coef_(self) -> Array:
         """Weights of the pairs' tables, of shape (n_edges, 2, 2)."""
-        return self._row_weights(self.weights_).shared.reshape(-1, 2, 2)
+        return self._row_weights(self.weights_).shared_weights.reshape(-1, 2, 2)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -225,7 +225,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
 
 
 def read_labels(y: LabelSets) -> tuple[str, Array | list[set[str | int]]]:
-    """The form of outputs, "matrix", "vector" or "sets", and the matrix, or the set of each example."""
+    """Return the form of outputs, "matrix", "vector" or "sets", and the matrix or the set of each example."""
     form = _label_form(y)
     if form == "matrix":
         return form, sparse.csr_array(y).toarray() if sparse.issparse(y) else np.asarray(y)
@@ -266,7 +266,7 @@ def _sorted_labels(sets: list[set[str | int]]) -> Array:
 
 
 def membership(sets: list[set[str | int]], classes: Array) -> Array:
-    """0/1 matrix of which classes each set holds."""
+    """Return the 0/1 matrix of the classes that each set holds."""
     position = {label: k for k, label in enumerate(classes.tolist())}
     on = np.zeros((len(sets), len(position)), dtype=np.int64)
     for row, one in zip(on, sets):

@@ -17,7 +17,7 @@ from structlearn.estimators.inputs.checking import (
     Tables,
     as_list,
     check_same_length,
-    check_weights,
+    check_sample_weight,
     for_no_examples,
     stack_examples,
 )
@@ -57,10 +57,10 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         if self.class_weight is not None:
             raise ValueError(f"{type(self).__name__} has no classes to weigh; use cost or sample_weight.")
         memory = Memory(self.memory)
-        scoring = self._training_scoring(X, structure, memory)
+        scoring = self._training_part_scoring(X, structure, memory)
         outputs = as_list(y, "y")
         check_same_length(X, outputs)
-        weight = check_weights(sample_weight, scoring.n_examples)
+        weight = check_sample_weight(sample_weight, scoring.n_examples)
         for i, (one, size) in enumerate(zip(outputs, np.diff(scoring.start))):
             self._check_output(structure, i, one, scoring.shapes[i], int(size))
         gold, cost = gold_and_cost(structure, outputs, scoring, memory, **cost_options(self.cost))
@@ -84,7 +84,7 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
 
     @for_no_examples
     def predict_marginals(self, X: Tables) -> list[Array]:
-        """The prediction function of the loss: marginals, or a sparse mixture after sparsemax."""
+        """Return the loss's prediction function: marginals, or a sparse mixture after sparsemax."""
         scoring = self._part_scoring(X)
         return self._each_shaped(scoring, model_of(self).soft_parts(scoring))
 
@@ -96,30 +96,34 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         return self._each_shaped(scoring, scores)
 
     def _each_shaped(self, scoring: AnyPartScoring, answers: Iterable[tuple[int, Array]]) -> list[Array]:
-        """Copies of part vectors, as tables where parts form one."""
+        """Return copies of part vectors, as tables if parts form one."""
         if self.structure_.part_ndim == 2:
             return [parts.reshape(scoring.shapes[i]).copy() for i, parts in answers]
         return [parts.copy() for _, parts in answers]
 
-    def _training_scoring(self, X: Tables, structure: S, memory: Memory) -> AnyPartScoring:
-        """That of the training data, to whose rows the map is fitted."""
+    def _training_part_scoring(self, X: Tables, structure: S, memory: Memory) -> AnyPartScoring:
+        """Return the scoring of the training data, to whose rows the row map is fitted."""
         rows, axes = self._part_rows(X, structure)
         self.n_features_in_ = rows.shape[1]
-        return self._scored(structure, self.fit_rows(rows, memory), axes, constant=self.fit_intercept)
+        return self._scoring_of_rows(
+            structure, self.fit_rows(rows, memory), axes, constant=self.fit_intercept
+        )
 
     def _part_scoring(self, X: Tables) -> AnyPartScoring:
-        """That of examples that a fitted estimator is asked about."""
+        """Return the scoring of examples that a fitted estimator is asked about."""
         check_is_fitted(self, "weights_")
         rows, axes = self._part_rows(X, self.structure_)
         constant = self.weights_.size > self.row_map.n_scored
-        return self._scored(self.structure_, self.row_map.apply(rows), axes, constant=constant)
+        return self._scoring_of_rows(self.structure_, self.row_map.apply(rows), axes, constant=constant)
 
     def _part_rows(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
-        """The rows of all parts, end to end, and the axes of each example's parts."""
+        """Return the rows of all parts, end to end, and the axes of each example's parts."""
         n_jobs = threads(self.n_jobs)
         return stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun, n_jobs=n_jobs)
 
-    def _scored(self, structure: Structure, rows: Rows, axes: Array, *, constant: bool) -> AnyPartScoring:
+    def _scoring_of_rows(
+        self, structure: Structure, rows: Rows, axes: Array, *, constant: bool
+    ) -> AnyPartScoring:
         shapes = [self._shape(structure, i, tuple(one)) for i, one in enumerate(axes)]
         kind = PartScoring if isinstance(rows, np.ndarray) else SparsePartScoring
         return kind(rows, np.array(shapes), sizes=axes.prod(axis=1), intercept=constant)

@@ -19,6 +19,7 @@ from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.regression.regressor import LinearRegressor
 from structlearn.estimators.scikit import Table
+from structlearn.estimators.training.fresh_fit import solution_of
 from structlearn.metrics import Outputs
 from structlearn.solvers import Solution
 
@@ -36,7 +37,7 @@ def regularization_path(
     gap: float | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> list[E]:
-    """Fitted copies of `estimator` along decreasing lambda, each started from the one before.
+    """Fit copies of `estimator` along decreasing lambda, each started from the one before.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def regularization_path(
         raise ParameterError("gap is for {penalty=l2}; give all regularizations instead.")
     tol = min(estimator.tol, check_number("gap", gap, strict=True) / 2)
     models: list[E] = []
-    chosen = _chosen(models, values.tolist(), gap)
+    chosen = _choose_values(models, values.tolist(), gap)
     for model in models_along(clone(estimator).set_params(tol=tol), X, y, chosen, sample_weight):
         models.append(model)
     return models
@@ -92,7 +93,7 @@ def models_along(
     regularizations: Iterable[float],
     sample_weight: ArrayLike | None = None,
 ) -> Iterator[Regularized]:
-    """Fitted copies of `estimator`, one for each lambda as it is asked for, each started from the one before.
+    """Yield fitted copies of `estimator`, one per lambda on demand, each started from the one before.
 
     Where labels are known in part, which knows no warm start, each is trained by itself.
     """
@@ -125,13 +126,13 @@ def _go_on(model: Any, last: Any) -> None:
 
 
 def _finish(model: Any, warm_start: bool) -> None:
-    """Without what only the next model needed."""
+    """Remove what only the next model needed."""
     vars(model).pop("_solution", None)
     model.set_params(warm_start=warm_start)
 
 
-def _chosen(models: list[E], ends: list[float], gap: float) -> Iterator[float]:
-    """The largest lambda, then where each model so far is no longer within `gap`, down to the smallest."""
+def _choose_values(models: list[E], ends: list[float], gap: float) -> Iterator[float]:
+    """Yield the largest lambda, then each at which the last model leaves `gap`, down to the smallest."""
     value: float | None = ends[-1]
     while value is not None:
         yield value
@@ -139,13 +140,13 @@ def _chosen(models: list[E], ends: list[float], gap: float) -> Iterator[float]:
 
 
 def _scale(model: StructuredEstimator[Any]) -> float:
-    """What `tol`, and so `gap`, is a share of; 1 where it is absolute."""
+    """Return what `tol`, and so `gap`, is a share of; 1 if it is absolute."""
     return model.certificate_.tolerance / model.tol if model.tol > 0 else 1.0
 
 
 def _next_value(model: StructuredEstimator[Any], smallest: float, gap: float) -> float | None:
-    """Down to which lambda a model is within `gap` of the optimum; None where that is all of the range."""
-    value, solution = model.regularization, model._solution
+    """Return the lambda down to which a model is within `gap` of the optimum; None for the whole range."""
+    value, solution = model.regularization, solution_of(model)
     if solution.certificate.gap > gap:
         raise RuntimeError(
             f"Training at regularization={value:g} ended with gap {solution.certificate.gap:.3g}, above "
@@ -157,7 +158,7 @@ def _next_value(model: StructuredEstimator[Any], smallest: float, gap: float) ->
 
 
 def gap_at(other: float, regularization: float, solution: Solution) -> float:
-    """A bound of P(w) - min P at another, smaller lambda, from what is known at this one."""
+    """Return a bound of P(w) - min P at another, smaller lambda, from what is known at this one."""
     t, known = other / regularization, solution.certificate
     norm = float(solution.w @ solution.w)
     # q >= ||w(z)||^2: a gap is at least lambda/2 ||w - w(z)||^2, whichever z it belongs to
@@ -171,7 +172,7 @@ def gap_at(other: float, regularization: float, solution: Solution) -> float:
 
 
 def reach(regularization: float, solution: Solution, gap: float) -> float:
-    """The least lambda at which `gap_at` is at most `gap`, by bisection: it is convex."""
+    """Return the least lambda at which `gap_at` is at most `gap`, by bisection: it is convex."""
     within, beyond = 1.0, 0.0
     while within - beyond > 1e-9 * within:
         t = (within + beyond) / 2

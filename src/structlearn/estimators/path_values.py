@@ -12,7 +12,7 @@ from structlearn.estimators.choices import check_number
 from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.path import Regularized
 from structlearn.estimators.regression.regressor import LinearRegressor
-from structlearn.estimators.scikit import Table, cloned
+from structlearn.estimators.scikit import Table, clone_unfitted
 from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs
 from structlearn.problem.penalties import ElasticNet, GroupNorm
@@ -24,7 +24,7 @@ _SHARE = 0.5
 def regularization_values(
     estimator: Regularized, X: Table | Tables, y: Outputs, n_values: int = 13, *, width: float = 1e-6
 ) -> list[float]:
-    """Values of lambda to compare, from strong to weak, at equal ratios.
+    """Return values of lambda to compare, from strong to weak, at equal ratios.
 
     The strongest follows from the gradient of the losses at w = 0, u, and their mean there, P(0). With the
     squared norm the dual bound says that no weights lower the objective by more than ||u||^2 / (2 lambda):
@@ -56,7 +56,7 @@ def _strongest(estimator: Any, X: Table | Tables, y: Outputs) -> float:
 
 
 def _scale(penalty: object, u: Array, at_zero: float) -> float:
-    """The strongest lambda, by the penalty: see `regularization_values`."""
+    """Return the strongest lambda, by the penalty: see `regularization_values`."""
     if isinstance(penalty, GroupNorm):
         return float(np.sqrt(np.bincount(penalty.group, weights=u * u)).max())
     if isinstance(penalty, ElasticNet) and penalty.ratio > 0:
@@ -69,20 +69,20 @@ class _SeenError(Exception):
 
 
 def _objective(estimator: Any, X: Table | Tables, y: Outputs) -> Any:
-    """What `fit` would minimise."""
-    probe, found = cloned(estimator), []
+    """Return the objective that `fit` would minimise."""
+    probe, found = clone_unfitted(estimator), []
     if isinstance(probe, LinearRegressor):
         probe.set_params(solver="proximal")  # a factorisation lays out nothing
 
-    def seen(*laid: object) -> None:
+    def catch(*laid: object) -> None:
         found.append(made(*laid))
         raise _SeenError
 
     made: Any = getattr(probe, "_objective", None) or training_of(probe).objective
     if isinstance(probe, LinearRegressor):
-        setattr(probe, "_objective", seen)  # noqa: B010
+        setattr(probe, "_objective", catch)  # noqa: B010
     else:
-        probe.trained_by = type("Seen", (probe.trained_by,), {"objective": lambda _, laid: seen(laid)})
+        probe.trained_by = type("Seen", (probe.trained_by,), {"objective": lambda _, laid: catch(laid)})
     with suppress(_SeenError):
         probe.fit(X, y)
     return found[0]

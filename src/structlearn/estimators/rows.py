@@ -12,7 +12,12 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import ON_OVERLAPPING_ROWS, ON_ROWS, ON_WIDE_ROWS, Auto
-from structlearn.estimators.inputs.checking import check_two_classes, check_weights, coded, summed_duplicates
+from structlearn.estimators.inputs.checking import (
+    check_sample_weight,
+    check_two_classes,
+    encode_labels,
+    summed_duplicates,
+)
 from structlearn.estimators.loss_choice import WITH_MARGINALS, trained_loss
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import (
@@ -43,7 +48,7 @@ WIDE = 1_000_000
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FlatEstimator(MappedRows, StructuredEstimator[L]):
-    """One row an example, which scores every label."""
+    """One row per example, which scores every label."""
 
     classes_: Array = field(init=False)
 
@@ -64,7 +69,7 @@ class FlatEstimator(MappedRows, StructuredEstimator[L]):
     def _weight_counts(self) -> set[int]:
         return self._row_weights(np.empty(0)).sizes
 
-    def _training_scoring(self, X: Rows, structure: L, memory: Memory) -> RowScoring:
+    def _training_row_scoring(self, X: Rows, structure: L, memory: Memory) -> RowScoring:
         return RowScoring(
             X,
             one_row_each(X),
@@ -76,7 +81,7 @@ class FlatEstimator(MappedRows, StructuredEstimator[L]):
         )
 
     def _row_scoring(self, X: Table) -> RowScoring:
-        """The scoring of rows that a fitted estimator is asked about."""
+        """Return the scoring of rows that a fitted estimator is asked about."""
         check_is_fitted(self, "weights_")
         given, structure = self._checked_rows(X), self.structure_
         return RowScoring(
@@ -88,7 +93,7 @@ class FlatEstimator(MappedRows, StructuredEstimator[L]):
         )
 
     def _scores(self, X: Table) -> Array:
-        """The score of each label, of shape (n, n_labels)."""
+        """Return the score of each label, of shape (n, n_labels)."""
         scoring = self._row_scoring(X)
         return scoring.scores(self.weights_, 0, scoring.n_examples).reshape(-1, scoring.n_labels)
 
@@ -99,7 +104,7 @@ class FlatEstimator(MappedRows, StructuredEstimator[L]):
 
 
 class ClassTraining(EstimatorTraining[C]):
-    """Training of one class an example."""
+    """Training of one class per example."""
 
     def auto_for(self, problem: TrainingProblem[C]) -> Auto:
         """Return what solver="auto" stands for on this data.
@@ -116,7 +121,7 @@ class ClassTraining(EstimatorTraining[C]):
 
 
 class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
-    """One class an example."""
+    """One class per example."""
 
     trained_by: ClassVar[type[EstimatorTraining[Any]]] = ClassTraining
     usual_solvers: ClassVar[Auto] = ON_ROWS
@@ -134,12 +139,12 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
         memory: Memory,
         classes: Array | None = None,
     ) -> tuple[Rows, Array, Array | None]:
-        """Checked and mapped rows, labels as positions in `classes_`, and weights times those of classes."""
+        """Return checked, mapped rows, labels as positions in `classes_`, and weights times class weights."""
         X, labels = self._checked_inputs(X, y, accept_sparse="csr", order="C")
         rows = summed_duplicates(X)
         check_classes(labels)
-        weight = check_weights(sample_weight, rows.shape[0])
-        self.classes_, codes = coded(labels, classes)
+        weight = check_sample_weight(sample_weight, rows.shape[0])
+        self.classes_, codes = encode_labels(labels, classes)
         check_two_classes(self.classes_)
         if self.class_weight is not None:
             by_class = sample_weights(self.class_weight, labels)

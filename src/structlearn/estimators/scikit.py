@@ -43,7 +43,7 @@ __all__ = [
     "checked_rows",
     "checked_table",
     "checked_table_again",
-    "cloned",
+    "clone_unfitted",
     "cluster_centres",
     "drawn_seed",
     "frozen",
@@ -63,7 +63,7 @@ Rows: TypeAlias = Array | sparse.csr_matrix
 
 
 def check_is_fitted(estimator: object, attribute: str | None = None) -> None:
-    """NotFittedError if `fit` has not set the attribute (without one: any)."""
+    """Raise NotFittedError if `fit` has not set the attribute (without one: any)."""
     if attribute in vars(estimator):
         return
     from sklearn.utils import validation
@@ -72,7 +72,7 @@ def check_is_fitted(estimator: object, attribute: str | None = None) -> None:
 
 
 def checked_rows(estimator: object, X: Table, *, order: str | None = "C") -> Rows:
-    """X as `validate_data` gives it for a fitted estimator: finite floats, dense or CSR.
+    """Return X as `validate_data` gives it for a fitted estimator: finite floats, dense or CSR.
 
     What needs no change is looked through here; all else, and every refusal, is scikit-learn's.
     """
@@ -82,7 +82,7 @@ def checked_rows(estimator: object, X: Table, *, order: str | None = "C") -> Row
 
 
 def checked_table_again(estimator: Any, X: Any) -> Any:
-    """A table for a fitted estimator: as many columns as in training, of the same names."""
+    """Check a table for a fitted estimator: as many columns as in training, with the same names."""
     if type(X) is np.ndarray and X.ndim == 2 and not hasattr(estimator, "feature_names_in_"):
         return X  # the number of its columns is compared where it is mapped
     return _checked_columns(estimator, X, reset=False)
@@ -119,14 +119,14 @@ def _is_fine(estimator: Any, X: Any, order: str | None) -> bool:
 
 
 def checked_examples(estimator: object, *data: object, **options: object) -> Any:
-    """X, or X and y, as `validate_data` gives them, as floats."""
+    """Return X, or X and y, as `validate_data` gives them, as floats."""
     from sklearn.utils.validation import validate_data
 
     return validate_data(estimator, *data, dtype=FLOATS, **options)
 
 
 def checked_table(estimator: Any, X: Any, *y: Any, y_numeric: bool) -> Any:
-    """A table as it is, or table and y, for `fit`."""
+    """Check a table, or a table and y, for `fit`, and return them."""
     X = _checked_columns(estimator, X, reset=True)
     if not y:
         return X
@@ -136,28 +136,28 @@ def checked_table(estimator: Any, X: Any, *y: Any, y_numeric: bool) -> Any:
 
 
 def check_classes(y: Array) -> None:
-    """ValueError if y is no target of a classifier."""
+    """Raise ValueError if y is not a target of a classifier."""
     from sklearn.utils.multiclass import check_classification_targets
 
     check_classification_targets(y)
 
 
 def sample_weights(class_weight: object, y: Array) -> Array:
-    """The weight of each example's class; "balanced" weighs classes alike."""
+    """Return the weight of each example's class; "balanced" weighs classes alike."""
     from sklearn.utils.class_weight import compute_sample_weight
 
     return compute_sample_weight(class_weight, y)
 
 
 def balanced_weights(codes: Array, n_classes: int) -> Array:
-    """Weights of the classes 0, 1 ... that make up for how often each occurs."""
+    """Return weights of the classes 0, 1 ... that make up for how often each occurs."""
     from sklearn.utils.class_weight import compute_class_weight
 
     return compute_class_weight("balanced", classes=np.arange(n_classes), y=codes)
 
 
 def cluster_centres(rows: Array, n: int, seed: int) -> Array:
-    """Centres of n clusters of rows, by k-means."""
+    """Return the centres of n clusters of rows, by k-means."""
     if n == 1:
         return rows.mean(axis=0, keepdims=True)
     from sklearn.cluster import KMeans
@@ -165,15 +165,15 @@ def cluster_centres(rows: Array, n: int, seed: int) -> Array:
     return KMeans(n, n_init=10, random_state=seed).fit(rows).cluster_centers_
 
 
-def cloned(transformer: object) -> Any:
-    """One with the same parameters that is not fitted; TypeError for what scikit-learn cannot clone."""
+def clone_unfitted(transformer: object) -> Any:
+    """Return an unfitted copy with the same parameters; TypeError if scikit-learn cannot clone it."""
     from sklearn.base import clone
 
     return clone(transformer)
 
 
 def frozen(fitted: object) -> Any:
-    """A transformer that stays fitted as it is, whatever it is fitted to and cloned for."""
+    """Return a transformer that stays fitted as it is, even when it is fitted again or cloned."""
     from sklearn.frozen import FrozenEstimator
 
     return fitted if is_frozen(fitted) else FrozenEstimator(fitted)
@@ -195,14 +195,14 @@ def needs_outputs(transformer: object) -> bool:
 
 
 def drawn_seed(random_state: int | np.random.RandomState | None) -> int:
-    """A seed that a `random_state` of scikit-learn's kinds gives."""
+    """Draw a seed from a `random_state` of any kind that scikit-learn takes."""
     from sklearn.utils import check_random_state
 
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def warn_of_convergence(status: str, stacklevel: int) -> None:
-    """ConvergenceWarning to the caller's caller that `stacklevel` counts from there."""
+    """Issue a ConvergenceWarning to the caller's caller that `stacklevel` counts from there."""
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(status, ConvergenceWarning, stacklevel=stacklevel + 1)

@@ -16,7 +16,7 @@ class BaseEstimator:
         return sorted(field.name for field in fields(cls) if field.init)  # type: ignore[arg-type]
 
     def get_params(self, deep: bool = True) -> dict[str, object]:
-        """All parameters, by name."""
+        """Return all parameters, by name."""
         return {name: getattr(self, name) for name in self._get_param_names()}
 
     def set_params(self, **parameters: object) -> Self:
@@ -28,7 +28,7 @@ class BaseEstimator:
         return self
 
     def __sklearn_tags__(self) -> object:
-        """For what scikit-learn is asked to refuse after all."""
+        """Return the tags, for what scikit-learn is asked to refuse after all."""
         from sklearn.base import BaseEstimator as Real
 
         return Real.__sklearn_tags__(self)
@@ -43,13 +43,13 @@ class RegressorMixin:
 
 
 def available_if(check: Callable[[object], bool]) -> Callable[[Callable[..., object]], property]:
-    """A method that is there only if the check of its object passes, which else raises AttributeError."""
+    """Make a method that exists only if the check of its object passes; else it raises AttributeError."""
 
     def method_of(function: Callable[..., object]) -> property:
-        def bound(self: object) -> MethodType:
+        def bind(self: object) -> MethodType:
             check(self)
             return MethodType(function, self)
 
-        return property(bound, doc=function.__doc__)
+        return property(bind, doc=function.__doc__)
 
     return method_of

@@ -62,16 +62,16 @@ class SegmentTagger(SegmentClassifier):
 
     @for_no_examples
     def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """The tags of the best segmentation of each sentence."""
+        """Return the tags of the best segmentation of each sentence."""
         return self.model_.best(X, allowed)
 
     @for_no_examples
     def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """Probabilities of the tags, of shape (length, n_classes): exact, since a B begins a span."""
+        """Return the tags' probabilities, of shape (length, n_classes): exact, since a B begins a span."""
         return self.model_.marginals(X, allowed)
 
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of tokens tagged right."""
+        """Return the share of tokens tagged right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
 

@@ -18,7 +18,7 @@ from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import (
     Tables,
     check_same_length,
-    check_weights,
+    check_sample_weight,
     for_no_examples,
     stack_examples,
 )
@@ -59,7 +59,7 @@ class SegmentClassifier(SequenceEstimator[Segments]):
         may be. Model files do not hold it: after `load`, set it again by `set_params`. "text" are those that
         `Tagger(model="segments")` brings, which model files do hold.
     segment_bits : int
-        Features of segments are numbered by so many bits of a hash of their names.
+        Number of bits of the hash of its name by which a feature of segments is numbered.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class SegmentClassifier(SequenceEstimator[Segments]):
         rows, shapes = stack_examples(self._learn_features(X), ndim=2, noun="Sentence")
         lengths = shapes[:, 0]
         check_same_length(lengths, codes)
-        weight = check_weights(sample_weight, len(lengths))
+        weight = check_sample_weight(sample_weight, len(lengths))
         self.n_features_in_ = rows.shape[1]
         structure, memory = self._new_structure(len(labels), codes, lengths), Memory(self.memory)
         structure.tiles(codes, lengths, "Sentence")
@@ -137,7 +137,7 @@ class SegmentClassifier(SequenceEstimator[Segments]):
         return SegmentModel(labels=self.classes_, **self._model_facts())
 
     def _model_facts(self) -> dict[str, Any]:
-        """What a model takes of the estimator, but for labels."""
+        """Return what a model takes from the estimator, except for labels."""
         return {
             "structure": self.structure_,
             "reader": self._reader("Sentence"),
@@ -150,7 +150,7 @@ class SegmentClassifier(SequenceEstimator[Segments]):
 
     @for_no_examples
     def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Any]:
-        """The spans of the best segmentation of each sentence, a list of (start, end, label).
+        """Return the spans of the best segmentation of each sentence, a list of (start, end, label).
 
         `allowed` goes with chains: it is refused, here and in the other methods.
         """
@@ -158,7 +158,7 @@ class SegmentClassifier(SequenceEstimator[Segments]):
 
     @for_no_examples
     def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """Probabilities that tokens are in a span of each label and, where there are gaps, in none.
+        """Return the probabilities that tokens are in a span of each label and, if there are gaps, in none.
 
         Of shape (length, n_classes), or one more for gaps; sparse after sparsemax.
         """
@@ -168,13 +168,13 @@ class SegmentClassifier(SequenceEstimator[Segments]):
     def predict_kbest(
         self, X: Tables, k: int = 5, allowed: Allowed | None = None
     ) -> list[list[tuple[Any, float]]]:
-        """The k best segmentations of each sentence with their scores, best first."""
+        """Return the k best segmentations of each sentence with their scores, best first."""
         return self.model_.kbest(X, k, allowed)
 
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """F1 of spans: one is right if its start, end and label are."""
+        """Return F1 of spans: a span is right if its start, end and label are."""
         check_same_length(X, y)
-        weight = check_weights(sample_weight, len(y))
+        weight = check_sample_weight(sample_weight, len(y))
         counts = np.zeros(3)
         for i, (right, found) in enumerate(zip(y, self.predict(X))):
             a, b = set(map(tuple, right)), set(found)

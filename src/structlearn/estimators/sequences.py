@@ -18,7 +18,7 @@ from structlearn.estimators.inputs.spans import Span
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.loss_choice import WITH_MARGINALS
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.training.fresh_fit import forget
+from structlearn.estimators.training.fresh_fit import forget_attributes
 from structlearn.metrics import Outputs
 from structlearn.structures import Chain, ConditionedChain, Segments
 
@@ -53,7 +53,7 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
         return WITH_MARGINALS
 
     def _learn_features(self, X: Tables) -> Tables:
-        """Training data with its features numbered, where they have names, which are kept."""
+        """Return training data with named features numbered; their names are kept."""
         rows, features = learn_features(X)
         if features is not None:
             self.features_ = features
@@ -83,7 +83,7 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
 
     @for_no_examples
     def predict_spans(self, X: Tables, allowed: Allowed | None = None) -> list[list[Span]]:
-        """(start, end, label, probability) of each span of the predicted labellings, end exclusive.
+        """Return (start, end, label, probability) of each span of the predicted labellings, end exclusive.
 
         The probability is that of all labellings in which exactly this span is: it begins and ends there.
         Labels O, B-type, I-type ... are read as tags, by IOB1, IOB2, IOBES and BILOU, and the type
@@ -93,14 +93,14 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
         return AnswerConfidence(self.model_).spans(X, allowed)
 
     def log_probability(self, X: Tables, y: Outputs) -> Array:
-        """log p(y_i | x_i) of whole labellings; -inf for one with a label that the model does not know."""
+        """Return log p(y_i | x_i) of whole labellings; -inf for one with a label unknown to the model."""
         return AnswerConfidence(self.model_).log_probability(X, y)
 
     @for_no_examples
     def predict_kbest_proba(
         self, X: Tables, k: int = 5, allowed: Allowed | None = None
     ) -> list[list[tuple[Any, float]]]:
-        """The k best labellings of each example with their probabilities, best first.
+        """Return the k best labellings of each example with their probabilities, best first.
 
         Probabilities are those among the labellings that `allowed` allows.
         """
@@ -109,7 +109,7 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
     def kbest_proba_stream(
         self, X: Tables, k: int = 5, allowed: Allowed | None = None
     ) -> Iterator[list[tuple[Any, float]]]:
-        """The same, one example after the other: a large k then takes the memory of one."""
+        """Yield the k best labellings of one example at a time: a large k then takes the memory of one."""
         yield from AnswerConfidence(self.model_).kbest_stream(X, k, allowed)
 
     def calibrate(self, X: Tables, y: Outputs) -> Calibration:
@@ -118,13 +118,13 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
         All probabilities are those of the scores over `temperature_` from now on; predictions stay. What
         `conformalize` has set is forgotten, since it is about other probabilities.
         """
-        found = AnswerConfidence(self.model_).calibrated(X, y)
-        forget(self, *OF_SETS)
+        found = AnswerConfidence(self.model_).calibrate(X, y)
+        forget_attributes(self, *OF_SETS)
         self.temperature_ = found.temperature
         return found
 
     def reliability(self, X: Tables, y: Outputs) -> Confidence:
-        """How right answers are beside how sure the model is of them, on data with labels."""
+        """Compare how right answers are with how sure the model is of them, on data with labels."""
         return AnswerConfidence(self.model_).reliability(X, y)
 
     def conformalize(self, X: Tables, y: Outputs) -> Self:
@@ -140,7 +140,7 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
     def predict_sets(
         self, X: Tables, coverage: float = 0.9, *, max_size: int = 1000, allowed: Allowed | None = None
     ) -> list[list[Any] | None]:
-        """Labellings of each example that hold the true one with at least this probability.
+        """Return labellings of each example that hold the true one with at least this probability.
 
         The probability is over examples, those of `conformalize` included, that are exchangeable with these;
         it is guaranteed whatever the model is worth, but not for a single example. No set is empty, and its

@@ -93,7 +93,7 @@ class StructuredPredictor(PartEstimator[Structure]):
         return self
 
     def _structure_of(self, X: Tables, instances: Sequence[object] | None) -> Structure:
-        """The structure of examples."""
+        """Return the structure of examples."""
         if self.structure is None:
             raise ValueError("StructuredPredictor needs a structure: StructuredPredictor(structure).")
         if instances is not None:
@@ -121,7 +121,7 @@ class StructuredPredictor(PartEstimator[Structure]):
         return super()._part_rows(features, structure)
 
     def predict(self, X: Tables, *, instances: Sequence[object] | None = None) -> list[object]:
-        """The best output of each example; `instances` as in `fit`."""
+        """Return the best output of each example; `instances` as in `fit`."""
         if instances is None:
             check_is_fitted(self, "weights_")
             refuse_new_instances(self.structure_)
@@ -133,10 +133,8 @@ class StructuredPredictor(PartEstimator[Structure]):
         structure = self._structure_of(X, instances)
         rows, axes = self._part_rows(X, structure)
         constant = self.weights_.size > self.row_map.n_scored
-        scoring = self._scored(structure, self.row_map.apply(rows), axes, constant=constant)
-        return [
-            structure.decode(parts.copy()) for _, parts in model_of(self, structure).best_parts(scoring)
-        ]
+        scoring = self._scoring_of_rows(structure, self.row_map.apply(rows), axes, constant=constant)
+        return [structure.decode(parts.copy()) for _, parts in model_of(self, structure).best_parts(scoring)]
 
     def score(
         self,
@@ -146,5 +144,5 @@ class StructuredPredictor(PartEstimator[Structure]):
         *,
         instances: Sequence[object] | None = None,
     ) -> float:
-        """The share of outputs that are right as a whole."""
+        """Return the share of outputs that are right as a whole."""
         return exact_match(y, self.predict(X, instances=instances), sample_weight)

@@ -16,7 +16,12 @@ from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import Weights, cost_options
 from structlearn.estimators.files.attributes import StoredForm, check_shape, codes, labels_if_any, numbers
-from structlearn.estimators.inputs.checking import as_list, check_same_length, check_weights, for_no_examples
+from structlearn.estimators.inputs.checking import (
+    as_list,
+    check_same_length,
+    check_sample_weight,
+    for_no_examples,
+)
 from structlearn.estimators.inputs.tokens import (
     DEFAULT_TEMPLATES,
     Sentences,
@@ -32,7 +37,7 @@ from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import ArcScoring
-from structlearn.scoring.arcs.templates import columns_of, compile_templates
+from structlearn.scoring.arcs.templates import columns_of_templates, compile_templates
 from structlearn.structures import NonProjectiveTree, ProjectiveTree
 from structlearn.structures.tree.trees import crossing_arcs
 
@@ -142,7 +147,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             scoring = self._arc_scoring(X, self.bits)
             heads, labels = _trees(y)
             check_same_length(X, heads)
-            weight = check_weights(sample_weight, len(heads))
+            weight = check_sample_weight(sample_weight, len(heads))
             structure = (ProjectiveTree if self.projective else NonProjectiveTree)(self.single_root)
             near = self._fitting(structure, heads, scoring.shapes)
             gold = structure.encode_many(near, scoring.shapes)
@@ -154,7 +159,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     def _fitting(
         self, structure: ProjectiveTree | NonProjectiveTree, heads: list[Array], shapes: Array
     ) -> list[Array]:
-        """The gold trees, projective where they must be; ValueError that names a sentence without a tree."""
+        """Return the gold trees, made projective if needed; ValueError names a sentence without one."""
         free = NonProjectiveTree(self.single_root)
         near, moved, lost = [], 0, 0
         for i, (one, shape) in enumerate(zip(heads, shapes)):
@@ -209,7 +214,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         for name, value in (("bits", self.bits), ("label_bits", self.label_bits)):
             if not isinstance(value, int | np.integer) or not 4 <= value <= 30:
                 raise ValueError(f"{name} must be an integer from 4 to 30; got {value!r}.")
-        wanted = columns_of(self.templates_)
+        wanted = columns_of_templates(self.templates_)
         codes, lengths = token_codes(X, of_fit(self, "columns"), wanted)
         if self.known_ is None:
             self.known_ = frequent(codes, self.min_count)
@@ -229,13 +234,13 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
 
     @for_no_examples
     def predict(self, X: Sentences) -> list[Array] | list[Parse]:
-        """The best tree of each sentence: heads or, after training with labels, a `Parse`."""
+        """Return the best tree of each sentence: heads or, after training with labels, a `Parse`."""
         check_is_fitted(self, "weights_")
         answers = model_of(self).best_parts(self._arc_scoring(X, of_fit(self, "bits")))
         heads = [np.argmax(parts.reshape(-1, _length(parts)), axis=0) for _, parts in answers]
-        return self._labelled(X, heads)
+        return self._add_labels(X, heads)
 
-    def _labelled(self, X: Sentences, heads: list[Array]) -> list[Array] | list[Parse]:
+    def _add_labels(self, X: Sentences, heads: list[Array]) -> list[Array] | list[Parse]:
         if self.labels_ is None:
             return heads
         rows = self._arc_scoring(X, of_fit(self, "label_bits")).features_of(np.concatenate(heads))
@@ -245,18 +250,18 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
 
     @for_no_examples
     def predict_marginals(self, X: Sentences) -> list[Array]:
-        """Probabilities of the arcs, of shape (words + 1, words) each: [h, m - 1], h = 0 for the root."""
+        """Return arcs' probabilities, of shape (words + 1, words) each: [h, m - 1], h = 0 for the root."""
         check_is_fitted(self, "weights_")
         scoring = self._arc_scoring(X, of_fit(self, "bits"))
         return [parts.reshape(-1, _length(parts)).copy() for _, parts in model_of(self).soft_parts(scoring)]
 
     @for_no_examples
     def predict_kbest(self, X: Sentences, k: int = 5) -> list[list[tuple[Array | Parse, float]]]:
-        """The k best trees of each sentence with the scores of their arcs, best first."""
+        """Return the k best trees of each sentence with the scores of their arcs, best first."""
         found = []
         for sentence, theta in zip(X, self.decision_function(X)):
             heads, scores = self.structure_.k_best(theta, k)
-            trees: Sequence[Array | Parse] = self._labelled([sentence] * len(heads), list(heads))
+            trees: Sequence[Array | Parse] = self._add_labels([sentence] * len(heads), list(heads))
             found.append(list(zip(trees, scores.tolist())))
         return found
 
@@ -264,7 +269,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     def sample(
         self, X: Sentences, n: int = 1, random_state: int | np.random.Generator | None = None
     ) -> list[Array]:
-        """n trees of each sentence, of shape (n, words), from the model's distribution."""
+        """Draw n trees per sentence, of shape (n, words), from the model's distribution."""
         if trained_loss(self) != "softmax":
             raise AttributeError(
                 Statement(
@@ -276,7 +281,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         return [self.structure_.sample(theta, n, rng) for theta in self.decision_function(X)]
 
     def decision_function(self, X: Sentences) -> Iterator[Array]:
-        """Scores of the arcs of each sentence, of shape (words + 1, words), one after the other."""
+        """Yield the scores of the arcs of each sentence, of shape (words + 1, words)."""
         check_is_fitted(self, "weights_")
         if not len(X):
             return
@@ -285,18 +290,18 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             yield scoring.scores(self.weights_, i, i + 1).reshape(rows, columns)
 
     def score(self, X: Sentences, y: Trees, sample_weight: ArrayLike | None = None) -> float:
-        """The share of words with the right head."""
+        """Return the share of words with the right head."""
         predicted = [getattr(one, "heads", one) for one in self.predict(X)]
         return sequence_accuracy(_trees(y)[0], predicted, sample_weight)
 
 
 def _length(parts: Array) -> int:
-    """How many words have so many arcs."""
+    """Return the number of words of a sentence with this many arcs."""
     return int((parts.size + 0.25) ** 0.5)
 
 
 def _trees(y: Trees) -> tuple[list[Array], list[Array] | None]:
-    """Heads and, where all trees have them, labels."""
+    """Return the heads and, if all trees have them, the labels."""
     trees = as_list(y, "y")
     labelled = [len(one) == 2 and np.ndim(one[0]) == 1 for one in trees]
     if not any(labelled):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import CONLLU, DataError
 from structlearn.data.conllu import word_cells
 from structlearn.data.text import content, is_blank, kept_line, open_text
@@ -54,7 +54,7 @@ class Sentence:
         return all(row[_HEAD] != "_" for row in self.rows)
 
     def heads(self, *, single_root: bool = False) -> Array:
-        """Return the head of each word, 0 for the root; DataError, with its line, for what is no tree."""
+        """Return the head of each word, 0 for the root; DataError, with its line, if it is not a tree."""
         found = np.array([self._head(k) for k in range(len(self.rows))], dtype=np.int64)
         roots = np.flatnonzero(found == 0)
         if single_root and roots.size > 1:
@@ -72,7 +72,7 @@ class Sentence:
     def _head(self, k: int) -> int:
         cell = self.rows[k][_HEAD]
         if not _NUMBER.fullmatch(cell):
-            raise self._error(k, f"the head (column 7) must be a word's number or 0; got {quoted(cell)}.")
+            raise self._error(k, f"the head (column 7) must be a word's number or 0; got {quote(cell)}.")
         head = int(cell)
         if head > len(self.rows):
             raise self._error(k, f"head {head} is outside of the sentence, which has {len(self.rows)} words.")
@@ -98,7 +98,7 @@ class Document:
         return [sentence.tokens(columns) for sentence in self.sentences]
 
     def trees(self, *, single_root: bool = False) -> list[tuple[Array, Array]]:
-        """Heads and labels of all sentences; DataError for what is no tree."""
+        """Return the heads and labels of all sentences; DataError for what is not a tree."""
         return [(one.heads(single_root=single_root), one.labels) for one in self.sentences]
 
     def filled(
@@ -113,7 +113,7 @@ class Document:
         """
         changes = dict(self._changes(trees, notes))
         for number, line in enumerate(self.lines, 1):
-            yield _changed(line, changes[number]) if number in changes else line
+            yield _change_cells(line, changes[number]) if number in changes else line
 
     def _changes(
         self, trees: Iterable[tuple[Array, Array | None]], notes: Iterable[Sequence[str]] | None
@@ -169,7 +169,7 @@ def _with_note(misc: str, note: str) -> str:
     return "|".join([*kept, note])
 
 
-def _changed(line: str, changes: Mapping[int, str]) -> str:
+def _change_cells(line: str, changes: Mapping[int, str]) -> str:
     text = line.removesuffix("\n").removesuffix("\r")
     cells = text.split("\t")
     for place, cell in changes.items():

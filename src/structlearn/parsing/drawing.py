@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from structlearn.core.text_width import shortened, text_columns
+from structlearn.core.wording import display_width, shorten
 from structlearn.parsing.metrics import LabelledTree
 from structlearn.reports.word_rows import LONGEST_WORD, word_centres
 
@@ -43,7 +43,7 @@ class Arc(NamedTuple):
 def arcs_of(
     predicted: LabelledTree, gold: LabelledTree | None = None, confidence: Sequence[float] | None = None
 ) -> list[Arc]:
-    """All arcs that are predicted or gold, with their kinds."""
+    """Return all arcs that are predicted or gold, with their kinds."""
     heads, labels = predicted
     found = []
     for k, (head, label) in enumerate(zip(heads, labels)):
@@ -97,26 +97,26 @@ def draw_tree(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) ->
         round(width),
         foot + 42,
         foot,
-        f"Tree: {', '.join(_said(arc, words) for arc in arcs if arc.kind != 'missed')}",
-        [_drawn(arc, words, levels, feet, foot) for arc in arcs],
+        f"Tree: {', '.join(_arc_in_words(arc, words) for arc in arcs if arc.kind != 'missed')}",
+        [_draw_arc(arc, words, levels, feet, foot) for arc in arcs],
         [
-            _Word(shortened(word, LONGEST_WORD), shortened(tag, LONGEST_WORD), round(x, 1))
+            _Word(shorten(word, LONGEST_WORD), shorten(tag, LONGEST_WORD), round(x, 1))
             for word, tag, x in zip(words, tags, centres)
         ],
     )
 
 
 def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> tuple[list[float], float]:
-    """Where the middle of each word is; and the whole width. Arcs and labels of short ones need room, too."""
+    """Return the middle of each word, and the whole width; arcs and labels of short words need room, too."""
     labels, n_arcs = [0.0] * len(words), [0] * len(words)
     for arc in arcs:
         for word in {arc.head, arc.word} - {0}:
             n_arcs[word - 1] += 1
             if abs(arc.head - arc.word) == 1 or not arc.head:
-                shown = shortened(arc.label, LONGEST_WORD)
-                labels[word - 1] = max(labels[word - 1], _SMALL * text_columns(shown))
+                shown = shorten(arc.label, LONGEST_WORD)
+                labels[word - 1] = max(labels[word - 1], _SMALL * display_width(shown))
     least = [
-        max(_SMALL * text_columns(shortened(tag, LONGEST_WORD)), _APART * n + label)
+        max(_SMALL * display_width(shorten(tag, LONGEST_WORD)), _APART * n + label)
         for tag, n, label in zip(tags, n_arcs, labels)
     ]
     centres, width = word_centres(words, _GAP, least)
@@ -124,7 +124,7 @@ def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> 
 
 
 def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
-    """How high each arc (head, word) is: above all that it overlaps with and that are not longer."""
+    """Return the height of each arc (head, word): above all that it overlaps with and that are not longer."""
     levels: dict[tuple[int, int], int] = {}
     for arc in sorted(arcs, key=lambda arc: abs(arc.head - arc.word)):
         low, high = sorted((arc.head, arc.word))
@@ -134,7 +134,7 @@ def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
 
 
 def _feet(arcs: Sequence[Arc], centres: Sequence[float]) -> dict[tuple[Arc, int], float]:
-    """Where each arc stands at each of its words: side by side, longer ones inside, so that none cross."""
+    """Return where each arc stands at its words: side by side, longer ones inside, without crossing."""
     feet = {}
     for word, x in enumerate(centres, 1):
         meeting = [(_other(arc, word, centres), arc) for arc in arcs if word in (arc.head, arc.word)]
@@ -146,11 +146,11 @@ def _feet(arcs: Sequence[Arc], centres: Sequence[float]) -> dict[tuple[Arc, int]
 
 
 def _other(arc: Arc, word: int, centres: Sequence[float]) -> float:
-    """Where the other end is; the root is farther than all."""
+    """Return the place of the other end; the root is farther than all."""
     return -inf if not arc.head else centres[(arc.word if arc.head == word else arc.head) - 1]
 
 
-def _drawn(
+def _draw_arc(
     arc: Arc,
     words: Sequence[str],
     levels: Mapping[tuple[int, int], int],
@@ -172,11 +172,11 @@ def _drawn(
         x = (start + end) / 2
     tip = f"M{end - 3.5:.1f} {top - 6} L{end + 3.5:.1f} {top - 6} L{end:.1f} {top + 2} Z"
     share = "" if arc.confidence is None else f", confidence {arc.confidence:.2f}"
-    title = f"{_said(arc, words)}: {KINDS[arc.kind]}{share}"
-    label = shortened(arc.label, LONGEST_WORD)
+    title = f"{_arc_in_words(arc, words)}: {KINDS[arc.kind]}{share}"
+    label = shorten(arc.label, LONGEST_WORD)
     return _DrawnArc(arc.kind, title, path, tip, label, round(x, 1), round(high + 3.5, 1))
 
 
-def _said(arc: Arc, words: Sequence[str]) -> str:
+def _arc_in_words(arc: Arc, words: Sequence[str]) -> str:
     """Return an arc in words."""
     return f"{words[arc.head - 1] if arc.head else 'root'} → {words[arc.word - 1]}, {arc.label}"

@@ -34,7 +34,7 @@ Columns = DenseColumns | SparseColumns
 
 
 def along(columns: Columns, j: int, r: Array) -> float:
-    """<x_j, r>."""
+    """Return <x_j, r>."""
     raise NotImplementedError("Call it in a kernel: it is compiled for each kind of columns.")
 
 

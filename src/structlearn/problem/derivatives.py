@@ -29,7 +29,7 @@ from structlearn.structures import Chain, Cube, Simplex
 from structlearn.structures.base import Structure
 from structlearn.structures.chain.derivative import chain_derivative
 from structlearn.structures.chain.projection import SequenceProjectionScratch
-from structlearn.structures.erased import erase
+from structlearn.structures.erased import erase_structure
 from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, active_set_workspace
 
 #: How far differences look, in units of scores: where answers are smooth, where they are piecewise linear.
@@ -41,26 +41,30 @@ Rule = Callable[[FenchelYoungLoss, Array, Array, Array], Array]
 
 
 def derivative(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
-    """J v of stacks of scores and directions of one shape; NaN in rows whose direction is not finite."""
+    """Return J v for stacks of scores and directions of one shape; NaN in rows with non-finite directions."""
     if not loss.regularizer.smooth:
         return np.zeros_like(v)
     if _has_face(loss):
         return _on_a_face(loss, theta, v)
     z = loss.predict(theta)
-    return _on_used_parts(_used(loss, z), (v,), lambda rows, v: _rule(loss)(loss, theta[rows], v, z[rows]))
+    return _on_used_parts(
+        _find_used_parts(loss, z), (v,), lambda rows, v: _rule(loss)(loss, theta[rows], v, z[rows])
+    )
 
 
 def second_derivative(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array) -> Array:
-    """D J[u] v, with stacks as in `derivative`."""
+    """Return D J[u] v, with stacks as in `derivative`."""
     if not loss.regularizer.smooth or isinstance(loss.regularizer, SquaredNorm):
         return np.zeros_like(v)
     z = loss.predict(theta)
     rule = _SECOND.get(type(loss.structure), _second_by_differences)
-    return _on_used_parts(_used(loss, z), (u, v), lambda rows, u, v: rule(loss, theta[rows], u, v, z[rows]))
+    return _on_used_parts(
+        _find_used_parts(loss, z), (u, v), lambda rows, u, v: rule(loss, theta[rows], u, v, z[rows])
+    )
 
 
-def _used(loss: FenchelYoungLoss, z: Array) -> Array:
-    """Which parts some output of the answer uses; where pairs may be negative, 0 says nothing of them."""
+def _find_used_parts(loss: FenchelYoungLoss, z: Array) -> Array:
+    """Find the parts that some output of the answer uses; where pairs may be negative, 0 says nothing."""
     used = z > 0
     if loss.structure.signed:
         used[:, loss.structure.n_curved(loss.structure.shape(z[0])) :] = True
@@ -68,7 +72,7 @@ def _used(loss: FenchelYoungLoss, z: Array) -> Array:
 
 
 def _on_used_parts(used: Array, ways: tuple[Array, ...], rule: Callable[..., Array]) -> Array:
-    """The answer of `rule` for rows whose directions are finite, over the parts that are used."""
+    """Return the answer of `rule` for rows with finite directions, restricted to the parts that are used."""
     ways = tuple(np.where(used, way, 0.0) for way in ways)
     finite = np.isfinite(sum(ways)).reshape(len(used), -1).all(axis=1)
     found = np.full(used.shape, np.nan)
@@ -78,7 +82,7 @@ def _on_used_parts(used: Array, ways: tuple[Array, ...], rule: Callable[..., Arr
 
 
 def _has_face(loss: FenchelYoungLoss) -> bool:
-    """Whether answers are mixtures of atoms that an active set has found, or flows."""
+    """Return whether answers are mixtures of atoms that an active set has found, or flows."""
     record = loss.structure.record
     known = implementation(project, record) is active_set_project or is_implemented(
         project_derivative, record
@@ -87,7 +91,7 @@ def _has_face(loss: FenchelYoungLoss) -> bool:
 
 
 def _rule(loss: FenchelYoungLoss) -> Rule:
-    """The best way there is for a structure and a regulariser."""
+    """Return the best rule available for a structure and a regulariser."""
     structure, regularizer = loss.structure, loss.regularizer
     if isinstance(structure, Simplex):
         return _on_the_simplex
@@ -101,7 +105,7 @@ def _rule(loss: FenchelYoungLoss) -> Rule:
 def _on_the_simplex(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
     """J = diag(s) - s s'/sum(s), s = z^(2 - alpha) on the support: softmax 1, sparsemax 2, entmax between."""
     _, s = _simplex_slopes(loss, z)
-    return s * _centred(v, s)
+    return s * _subtract_mean(v, s)
 
 
 def _simplex_slopes(loss: FenchelYoungLoss, z: Array) -> tuple[float, Array]:
@@ -112,8 +116,8 @@ def _simplex_slopes(loss: FenchelYoungLoss, z: Array) -> tuple[float, Array]:
     return alpha, np.where(z > 0, z ** (2.0 - alpha), 0.0)
 
 
-def _centred(v: Array, s: Array) -> Array:
-    """V less its mean with weights s."""
+def _subtract_mean(v: Array, s: Array) -> Array:
+    """Subtract from v its mean with weights s."""
     return v - (s * v).sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True)
 
 
@@ -123,7 +127,7 @@ def _on_the_cube(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Ar
 
 
 def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
-    """J v of answers that are mixtures of atoms, row by row; or, of label sequences, flows."""
+    """Return J v row by row, for answers that are mixtures of atoms or, of label sequences, flows."""
     structure, found = loss.structure, np.zeros_like(v)
     shape = structure.shape(theta[0])
     as_flow = is_implemented(project_derivative, structure.record)
@@ -141,7 +145,7 @@ def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
 
     What the record's addresses point to lives as long as the function.
     """
-    record, owner = erase(structure.record, shape, operations_of(active_set_project))
+    record, owner = erase_structure(structure.record, shape, operations_of(active_set_project))
     work = active_set_workspace(record, (structure.n_local(shape), 1))
 
     def move(scores: Array, way: Array, alive: object = owner) -> Array:
@@ -154,7 +158,7 @@ def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
 
 
 def _as_a_flow(structure: Structure, shape: Shape) -> Move:
-    """The same for label sequences: a mixture if few of them were enough, else a flow."""
+    """Do the same for label sequences: a mixture if few of them were enough, else a flow."""
     record = structure.record
     work = cast(SequenceProjectionScratch, project_workspace(record, shape))
 
@@ -170,7 +174,7 @@ def _as_a_flow(structure: Structure, shape: Shape) -> Move:
 
 
 def _atoms(work: SparseMAPScratch, n_parts: int) -> Array:
-    """The outputs that an answer mixes, one per row; their local parts are independent."""
+    """Return the outputs that an answer mixes, one per row; their local parts are independent."""
     return work.atoms.parts[work.atoms.slot[work.atoms.weight > 0], :n_parts]
 
 
@@ -185,7 +189,7 @@ def _along_atoms(atoms: Array, way: Array, n_curved: int) -> Array:
 
 
 def _by_differences(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
-    """Each row by a step that moves no part, and no output on average, by more than STEP."""
+    """Differentiate each row by a step that moves no part, and no output on average, by more than STEP."""
     return _difference(loss, theta, v, z, lambda scores: loss.predict(scores) - z)
 
 
@@ -209,12 +213,12 @@ def _second_on_the_simplex(loss: FenchelYoungLoss, theta: Array, u: Array, v: Ar
     alpha, s = _simplex_slopes(loss, z)
     with np.errstate(divide="ignore"):
         bend = np.where(z > 0, (2.0 - alpha) * z ** (3.0 - 2.0 * alpha), 0.0)
-    both = bend * _centred(u, s) * _centred(v, s)
+    both = bend * _subtract_mean(u, s) * _subtract_mean(v, s)
     return both - s * (both.sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True))
 
 
 def _second_on_the_cube(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array, z: Array) -> Array:
-    """Of the entropy: the derivative of z (1 - z)."""
+    """Differentiate z (1 - z), for the entropy."""
     return z * (1 - z) * (1 - 2 * z) * u * v
 
 

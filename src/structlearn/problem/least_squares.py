@@ -35,7 +35,7 @@ from structlearn.problem.problem import Predictions
 
 
 class FeatureBlocks(NamedTuple):
-    """FeatureBlocks of features: block g is members[start[g] : start[g + 1]].
+    """Blocks of features: block g is members[start[g] : start[g + 1]].
 
     bound : the largest eigenvalue of X_g^T X_g, or more
     size : the norm of X_g as it is stored, to which rounding is proportional
@@ -119,7 +119,7 @@ def _dual_map(columns: Columns, r: Array, dual_map: Array) -> None:
 def _evaluate_group(
     columns: Columns, members: Array, w: Array, r: Array, dual_map: Array
 ) -> tuple[float, float]:
-    """||X_g^T r|| and ||w_g||; a group has no l2."""
+    """Return ||X_g^T r|| and ||w_g||; a group has no l2."""
     squared_map, squared_w = 0.0, 0.0
     for j in members:
         dual_map[j] = along(columns, j, r)
@@ -129,8 +129,8 @@ def _evaluate_group(
 
 
 @kernel
-def evaluate(problem: Squares, work: Array, at: Iterate) -> Values:
-    """P and D of the problem that has only the blocks in `work`, whose dual maps are computed."""
+def primal_and_dual(problem: Squares, work: Array, at: Iterate) -> Values:
+    """Return P and D of the problem that has only the blocks in `work`, whose dual maps are computed."""
     columns, y, n, blocks, norms = problem
     start, members, _, size = blocks
     w, r, dual_map, map_norms = at
@@ -260,7 +260,7 @@ class LeastSquares:
         return squares
 
     def _largest_eigenvalue(self, members: Array) -> float:
-        """Of X_g^T X_g; a hair more, so that rounding cannot make a step too long."""
+        """Return that of X_g^T X_g, slightly enlarged, so that rounding cannot make a step too long."""
         X = self.X[:, members].astype(np.float64)
         gram = X.T @ X
         hair = 1e-10 * float(np.linalg.norm(self.sizes[members])) ** 2
@@ -270,7 +270,7 @@ class LeastSquares:
         return max(float(np.linalg.eigvalsh(gram)[-1]), 0.0) + hair
 
     def residual(self, w: Array) -> Array:
-        """r = y - X w as a vector of its own: no part of it is kept along q."""
+        """Return r = y - X w as a vector of its own: no part of it is kept along q."""
         r = np.empty(self.y.size)
         _residual(self.columns, self.y, w, r)
         if self.axis is not None:
@@ -290,13 +290,13 @@ class LeastSquares:
         return self.penalty.value(w) + float(r @ r) / (2 * self.n)
 
     def primal_rounding(self, w: Array, value: float) -> float:
-        """By ||r||^2 <= 2 n P."""
+        """Bound the rounding error by ||r||^2 <= 2 n P."""
         many = self.unit + w.size * UNIT
         in_r = many * (float(np.linalg.norm(self.y)) + float(np.abs(w) @ self.sizes))
         return in_r * (np.sqrt(2 * self.n * max(value, 0.0)) + in_r) / self.n + many * value
 
     def predictions(self, w: Array) -> Predictions:
-        """The dual map X^T r / n and the cost (<y, r> - 1/2 ||r||^2)/n of the dual point r = y - X w."""
+        """Return the dual map X^T r / n and the cost (<y, r> - 1/2 ||r||^2)/n of the point r = y - X w."""
         r = self.residual(w)
         dual_map = np.empty(self.n_weights)
         _dual_map(self.columns, r, dual_map)

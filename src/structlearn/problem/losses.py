@@ -59,7 +59,7 @@ class FenchelYoungLoss:
         return self.structure.respond(self.record, theta)[0]
 
     def value(self, theta: ArrayLike, y: object) -> Any:
-        """L(theta, y); an array for many."""
+        """Return L(theta, y); an array for many outputs."""
         return self.value_and_gradient(theta, y)[0]
 
     def gradient(self, theta: ArrayLike, y: object) -> Any:
@@ -67,7 +67,7 @@ class FenchelYoungLoss:
         return self.value_and_gradient(theta, y)[1]
 
     def value_and_gradient(self, theta: Any, y: Any) -> tuple[Any, Any]:
-        """Both, for the price of one prediction."""
+        """Return both, for the price of one prediction."""
         if self._is_one(theta):
             values, gradients = self._many([theta], [y])
             return float(values[0]), gradients[0]
@@ -90,7 +90,7 @@ class FenchelYoungLoss:
         return np.maximum(peaks + omega - inner, 0.0), [z - one.mu for z, one in zip(answers, targets)]
 
     def target(self, theta: Array, y: object) -> LossTarget:
-        """What the loss must know of an output, beside the scores (of which only the shape counts)."""
+        """Return what the loss must know of an output beside the scores, of which only the shape counts."""
         mu = self._part_vector(theta, y)
         return LossTarget(mu, self._costs(mu), self.regularizer.value(self.structure, mu))
 
@@ -104,7 +104,7 @@ class FenchelYoungLoss:
         return mu
 
     def _checked_parts(self, mu: Array) -> Array:
-        """A part vector, also of a mixture; ValueError for what is none."""
+        """Return a part vector, also of a mixture; ValueError for what is not one."""
         if not np.isfinite(mu).all():
             raise ValueError("A part vector holds finite numbers; got NaN or inf.")
         structure = self.structure

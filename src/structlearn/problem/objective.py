@@ -15,41 +15,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from structlearn.core.content import NoContentError, content_hash
-from structlearn.core.contract import Array, gram, strong_convexity
+from structlearn.core.contract import Array, gram, project, strong_convexity
 from structlearn.core.errors import OracleError
-from structlearn.core.kernels import is_implemented
+from structlearn.core.kernels import implementation, is_implemented
 from structlearn.core.memory import Memory
 from structlearn.core.rounding import MATERIAL, Bound, Magnitude
 from structlearn.core.threads import Team
-from structlearn.problem.oracle import GoldVertices, Losses, Oracle, pullback_shared
+from structlearn.problem.oracle import ExampleBlocks, GoldVertices, Losses, Oracle, pullback_shared
 from structlearn.problem.penalties import Penalty, SquaredL2, squared_part
 from structlearn.problem.problem import Predictions as Predictions
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import SparseVertices, Structure
+from structlearn.structures.sparsemap import active_set_project
 
 Result = TypeVar("Result")
-
-
-class ExampleBlocks(NamedTuple):
-    """The examples as a compiled pass over blocks sees them: their layout, then what the objective adds."""
-
-    shapes: Array
-    start: Array
-    largest: tuple[int, int]
-    most_parts: int
-    cost: Array
-    weight: Array
-    gold_start: Array
-    gold_index: Array
-    gold_value: Array
-    #: how many local parts, the first of each example, the squared norm covers
-    curved: Array
 
 
 def best_step(slope: float, steep: float) -> float:
@@ -128,7 +113,7 @@ class Objective:
 
     @property
     def n_jobs(self) -> int:
-        """Threads for passes over blocks: one where the structure is plain Python."""
+        """The number of threads for passes over blocks: one where the structure is plain Python."""
         return self.team.n_jobs
 
     @property
@@ -172,22 +157,22 @@ class Objective:
         )
 
     @cached_property
-    def _curved(self) -> Array:
-        """How many local parts of each example, the first ones, the squared norm covers."""
+    def _n_curved_parts(self) -> Array:
+        """The number of local parts of each example, the first ones, that the squared norm covers."""
         return np.ascontiguousarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
 
     @cached_property
     def blocks(self) -> ExampleBlocks:
-        return ExampleBlocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._curved)
+        return ExampleBlocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._n_curved_parts)
 
     @cached_property
     def most_entries(self) -> Array:
-        """How many entries a vertex of each example may have; a gold mixture of several may have more."""
+        """The most entries that a vertex of each example may have; a gold mixture may have more."""
         most = self.structure.most_entries_many(self.scoring.shapes)
         return np.maximum(most, np.diff(self.gold.start))
 
     def run_pass(self, function: Callable[..., Result], *args: object) -> Result:
-        """`function(structure, scoring, *args)`, a kernel."""
+        """Call `function(structure, scoring, *args)`, a kernel."""
         return self.oracle.run(function, self.scoring.for_pass(function), *args)
 
     @property
@@ -212,7 +197,8 @@ class Objective:
     @property
     def has_exact_blocks(self) -> bool:
         plain = self.is_hinge or strong_convexity(self.oracle.record) > 0
-        return self.scoring.isotropic and self.structure.compiled and plain
+        direct = implementation(project, self.structure.record) is not active_set_project
+        return self.scoring.isotropic and self.structure.compiled and plain and direct
 
     @property
     def has_products(self) -> bool:
@@ -222,7 +208,7 @@ class Objective:
     # ---- gold --------------------------------------------------------------------------------------
 
     def _gold_fits(self) -> bool:
-        """Whether the gold vertices have no parts but those of their examples: compiled code relies on it."""
+        """Return whether the gold vertices have only parts of their examples: compiled code relies on it."""
         gold, sizes = self.gold, np.diff(self.point_start)
         if gold.start.size != sizes.size + 1 or not gold.start[-1] == gold.index.size == gold.value.size:
             return False
@@ -257,7 +243,7 @@ class Objective:
     @cached_property
     def gold_omegas(self) -> Array:
         """Omega(mu_i) of every example."""
-        return self.regularizer.of_gold(self.gold, self._curved)
+        return self.regularizer.of_gold(self.gold, self._n_curved_parts)
 
     @property
     def gold_omega(self) -> float:
@@ -265,7 +251,7 @@ class Objective:
         return float(self.weight @ self.gold_omegas)
 
     def _spread(self, vertices: SparseVertices, first: int, last: int) -> tuple[Array, Array]:
-        """Weighted vertices of a range of examples: dense local parts end to end, shared parts summed."""
+        """Return a range of weighted vertices: dense local parts end to end, and shared parts summed."""
         start = self.scoring.start
         entries = slice(vertices.start[first], vertices.start[last])
         owner = np.repeat(np.arange(first, last), np.diff(vertices.start[first : last + 1]))
@@ -280,15 +266,15 @@ class Objective:
         return parts, shared
 
     @cached_property
-    def _compared(self) -> GoldVertices:
+    def gold_vertices(self) -> GoldVertices:
         """The gold vertices as the oracle compares answers with them."""
-        return GoldVertices(*self.gold, self._curved)
+        return GoldVertices(*self.gold, self._n_curved_parts)
 
     # ---- values ------------------------------------------------------------------------------------
 
     def primal(self, w: Array) -> float:
-        """P(w), by one oracle value an example."""
-        return self._primal_from(w, self.oracle.losses(w, self.cost, self.weight, self._compared))
+        """Return P(w), by one oracle value per example."""
+        return self._primal_from(w, self.oracle.losses(w, self.cost, self.weight, self.gold_vertices))
 
     def _primal_from(self, w: Array, losses: Losses) -> float:
         if losses.least < -MATERIAL:
@@ -313,7 +299,7 @@ class Objective:
     def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
         """D of any dual point z, from w(z) and the cost of z; for the squared norm.
 
-        Lowered by what rounding may have added, in `steps` single steps if w and z were changed so often.
+        It is lowered by what rounding may have added, also in `steps` single changes of w and z.
         """
         return self.magnitude.lower_bound(float(w @ w), cost, self.regularization, steps)
 
@@ -339,12 +325,12 @@ class Objective:
         pulled = self.gold_map.copy()
         shared = self.scoring.shared(pulled)
         start, cost, losses = self.scoring.start, -self.gold_cost, Losses()
-        asked = self.oracle.maximizers(w, self.cost, self.weight, gold=self._compared)
+        asked = self.oracle.maximizers(w, self.cost, self.weight, gold=self.gold_vertices)
         for first, last, vertices, shared_sum, found in asked:
             cost += float(vertices @ self.cost[start[first] : start[last]])
             self.scoring.pullback(-vertices, first, last, pulled)
             shared -= shared_sum
-            losses += found
+            losses = losses.plus(found)
         bounded = self.structure.bounded  # answers may be below the maximum, of which there is a bound
         primal = self.primal(w) if bounded else self._primal_from(w, losses)
         return Predictions(pulled, cost + losses.gain, primal)
@@ -352,7 +338,7 @@ class Objective:
     # ---- single examples ---------------------------------------------------------------------------
 
     def each_prediction(self, w: Array, examples: Array) -> Iterator[tuple[int, Array]]:
-        """(i, s_i) for the given examples: the oracle's answer at w, its local and then its shared parts."""
+        """Yield (i, s_i) for the given examples: the oracle's answer at w, local and then shared parts."""
         ones = np.ones(self.scoring.n_examples)
         alone = [(int(i), int(i) + 1) for i in examples]
         for one in self.oracle.maximizers(w, self.cost, ones, alone):
@@ -372,14 +358,14 @@ class Objective:
     # ---- dual points -------------------------------------------------------------------------------
 
     def gold_point(self) -> Array:
-        """z = mu, dense: examples end to end, each its local and then its shared parts."""
+        """Return z = mu, dense: examples end to end, each its local and then its shared parts."""
         z, start = self.memory.empty(self.point_start[-1]), self.point_start
         for first, last in self.scoring.chunks():
             z[start[first] : start[last]] = self.gold_blocks(first, last)
         return z
 
     def gold_blocks(self, first: int, last: int) -> Array:
-        """mu of examples first .. last - 1."""
+        """Return mu of examples first .. last - 1."""
         start = self.point_start[first : last + 1] - self.point_start[first]
         entries = slice(self.gold.start[first], self.gold.start[last])
         mu = np.zeros(start[-1])
@@ -393,7 +379,7 @@ class Objective:
         return self.scoring.start + np.arange(self.scoring.n_examples + 1) * self.scoring.n_shared
 
     def weights_of(self, z: Array) -> tuple[Array, float]:
-        """w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega), computed afresh from a dense dual point."""
+        """Compute w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega) afresh from a dense dual point."""
 
         def spread(first: int, last: int, local: Array, shared: Array) -> None:
             pullback_shared(self.blocks, first, last, z, local, shared)
@@ -401,7 +387,7 @@ class Objective:
         return self.weights_from(spread)
 
     def weights_from(self, spread: Callable[[int, int, Array, Array], None]) -> tuple[Array, float]:
-        """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
+        """Do the same where `spread(first, last, local, shared)` does to a point as `pull_shared` does."""
         start, costs = self.scoring.start, dict[int, float]()
 
         def one(first: int, last: int, out: Array) -> None:

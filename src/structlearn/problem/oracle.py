@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from functools import cached_property, partial, reduce
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,10 +14,7 @@ from structlearn.core.kernels import kernel
 from structlearn.core.threads import Team, blas_threads, in_order
 from structlearn.scoring.base import PARTS_AT_ONCE, Scoring
 from structlearn.structures.base import Structure
-from structlearn.structures.erased import ErasedStructure, erase
-
-if TYPE_CHECKING:
-    from structlearn.problem.objective import ExampleBlocks
+from structlearn.structures.erased import ErasedStructure, erase_structure
 
 Found = TypeVar("Found")
 Range = tuple[int, int]
@@ -39,16 +36,32 @@ class GoldVertices(NamedTuple):
     """Gold vertices, sparse as `structures.base.SparseVertices` are, and what the squared norm covers."""
 
     start: Array
-    index: Array  # type: ignore[assignment]
+    part: Array
     value: Array
     #: how many local parts, the first of each example, count in the squared norm
     curved: Array
 
     @classmethod
     def nothing(cls, n_examples: int) -> GoldVertices:
-        """For operations that no gold vertex is compared with."""
+        """Return empty vertices, for operations that no gold vertex is compared with."""
         none = np.zeros(n_examples + 1, dtype=np.int64)
         return cls(none, none[:0], np.empty(0), none[:-1])
+
+
+class ExampleBlocks(NamedTuple):
+    """The examples as a compiled pass over blocks sees them: their layout, then what the objective adds."""
+
+    shapes: Array
+    start: Array
+    largest: tuple[int, int]
+    most_parts: int
+    cost: Array
+    weight: Array
+    gold_start: Array
+    gold_index: Array
+    gold_value: Array
+    #: how many local parts, the first of each example, the squared norm covers
+    curved: Array
 
 
 class Losses(NamedTuple):
@@ -62,7 +75,8 @@ class Losses(NamedTuple):
     least: float = np.inf
     example: int = -1
 
-    def __add__(self, other: Losses) -> Losses:  # type: ignore[override]
+    def plus(self, other: Losses) -> Losses:
+        """Return what the examples of both add up to."""
         least = min(self[2:], other[2:])
         return Losses(self.total + other.total, self.gain + other.gain, *least)
 
@@ -102,20 +116,20 @@ class Oracle:
         self.n_jobs = n_jobs
 
     def run(self, function: Callable[..., Found], *args: object) -> Found:
-        """`function(structure, *args)`, a kernel; what the structure has raised inside is raised after it."""
+        """Call the kernel `function(structure, *args)`; then raise what the structure has raised inside."""
         found = function(self.for_pass(function), *args)
         self.structure.forget()
         self.structure.raise_failure()
         return found
 
     def for_pass(self, function: Callable[..., object]) -> ErasedStructure:
-        """The structure behind addresses, for a call of the kernel `function` in this thread."""
+        """Return the structure behind addresses, for a call of the kernel `function` in this thread."""
         return self._erased.record(function)
 
     @cached_property
     def _erased(self) -> Erased[ErasedStructure]:
         # without `self`: a cycle would keep the features of every batch until garbage is collected
-        return Erased(partial(erase, self.record, self.layout.largest))
+        return Erased(partial(erase_structure, self.record, self.layout.largest))
 
     @cached_property
     def layout(self) -> ExampleLayout:
@@ -140,7 +154,7 @@ class Oracle:
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
             return Losses(*found)
 
-        return sum(self.all_chunks(one, PARTS_DEALT), Losses())
+        return reduce(Losses.plus, self.all_chunks(one, PARTS_DEALT), Losses())
 
     def maximizers(
         self,
@@ -205,14 +219,14 @@ class Oracle:
     def each_chunk(
         self, function: Callable[[Range], Found], chunks: list[Range] | None = None
     ) -> Iterator[Found]:
-        """`function` of each range of examples, in their order; a few answers a thread wait."""
+        """Yield `function` of each range of examples, in their order; a few answers per thread wait."""
         chunks = self.scoring.chunks() if chunks is None else chunks
         alone = len(chunks) == 1 or not self.structure.compiled
         with blas_threads(1), in_order(1 if alone else self.n_jobs) as run:
             yield from run(function, chunks)
 
     def added_up(self, add: Callable[[int, int, Array], None]) -> Array:
-        """What `add(first, last, out)` adds to weights for ranges of examples, by all threads.
+        """Add up what `add(first, last, out)` adds to weights for ranges of examples, by all threads.
 
         Each range has a sum of its own, unless there are more weights than parts in a range: so the order of
         additions is the same for any number of threads.
@@ -239,7 +253,7 @@ class Oracle:
         return Team(self.n_jobs if self.structure.compiled else 1)
 
     def all_chunks(self, function: Callable[[Range], Found], parts_at_once: int | None = None) -> list[Found]:
-        """`function` of each range of examples, all kept."""
+        """Return `function` of each range of examples, as a list."""
         with blas_threads(1):
             return self.team.deal(function, self.scoring.chunks(parts_at_once))
 
@@ -255,13 +269,13 @@ def against_gold(
     """
     known = square = 0.0
     for e in range(gold.start[i], gold.start[i + 1]):
-        j, entry = gold.index[e], gold.value[e]
+        j, entry = gold.part[e], gold.value[e]
         known += entry * (theta[j] if j < theta.size else shared[j - theta.size])
         if j < gold.curved[i]:
             square += entry * entry
     omega_known = convexity * square / 2.0
     loss = best - known + omega_known
-    if gold.index.size and loss < 0.0:
+    if gold.part.size and loss < 0.0:
         return 0.0, loss / (abs(best) + abs(known) + omega_known + 1.0), omega_known
     return loss, np.inf, omega_known
 
@@ -277,7 +291,7 @@ def loss_chunk(
     theta: Array,
     shared: Array,
 ) -> tuple[float, float, float, int]:
-    """The fields of `Losses` of a range of examples."""
+    """Return the fields of `Losses` for a range of examples."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
     convexity = strong_convexity(structure)
@@ -309,7 +323,7 @@ def maximize_chunk(
     vertices: Array,
     shared_sum: Array,
 ) -> tuple[float, float, float, int]:
-    """Weighted vertices p_i s_i of a range of examples; returns the fields of `Losses`."""
+    """Write weighted vertices p_i s_i of a range of examples; return the fields of `Losses`."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
     convexity = strong_convexity(structure)

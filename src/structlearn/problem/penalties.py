@@ -20,19 +20,19 @@ class Penalty(Protocol):
     """A convex function of the weights."""
 
     def value(self, w: Array) -> float:
-        """R(w)."""
+        """Return R(w)."""
 
     def prox(self, v: Array, step: float) -> Array:
         """argmin_w 1/2 ||w - v||^2 + step R(w)."""
 
     def shrink(self, u: Array) -> float:
-        """The largest s in [0, 1] for which R*(s u) is finite."""
+        """Return the largest s in [0, 1] for which R*(s u) is finite."""
 
     def conjugate(self, u: Array) -> float:
         """R*(u) = max_w <w, u> - R(w), where it is finite."""
 
     def slope(self, u: Array, cost: float) -> float:
-        """At least the slope in u of D = s cost - R*(s u), s = shrink(u)."""
+        """Return an upper bound on the slope in u of D = s cost - R*(s u), s = shrink(u)."""
 
 
 @runtime_checkable
@@ -43,11 +43,11 @@ class RadialPenalty(Penalty, Protocol):
         """argmax_w <w, u> - R(w)."""
 
     def reach(self, value: float) -> float:
-        """The largest ||w|| for which R(w) <= value."""
+        """Return the largest ||w|| for which R(w) <= value."""
 
 
 def radial(penalty: Penalty, solver: str) -> RadialPenalty:
-    """`penalty` itself; ValueError if it depends on more than the norm."""
+    """Return `penalty` itself; ValueError if it depends on more than the norm."""
     if isinstance(penalty, RadialPenalty):
         return penalty
     raise ParameterError(
@@ -122,7 +122,7 @@ class ElasticNet:
 
     @property
     def squared(self) -> float:
-        """What stands before ||w||^2 / 2."""
+        """The factor of ||w||^2 / 2."""
         return self.strength * (1 - self.ratio)
 
     def value(self, w: Array) -> float:
@@ -154,14 +154,14 @@ class ElasticNet:
 
 
 def squared_part(penalty: Penalty, regularization: float) -> float:
-    """What stands before ||w||^2 / 2 in an elastic net; of any other penalty `regularization` itself."""
+    """Return the factor of ||w||^2 / 2 in an elastic net; of any other penalty `regularization` itself."""
     if isinstance(penalty, ElasticNet) and penalty.ratio < 1:
         return penalty.squared
     return float(regularization)
 
 
 def threshold(penalty: Penalty) -> float:
-    """t in w(z) = soft(u(z) / squared part, t): zero, unless the penalty is an elastic net."""
+    """Return t in w(z) = soft(u(z) / squared part, t): zero, unless the penalty is an elastic net."""
     if not isinstance(penalty, ElasticNet):
         return 0.0
     return penalty.strength * penalty.ratio / penalty.squared

@@ -26,7 +26,7 @@ class Problem(Protocol):
 
     @property
     def n_active(self) -> int:
-        """How many oracle answers are a pass."""
+        """The number of oracle answers that make a pass."""
 
     @property
     def exact(self) -> bool:
@@ -53,10 +53,10 @@ class Problem(Protocol):
         """
 
     def primal(self, w: Array) -> float:
-        """P(w)."""
+        """Return P(w)."""
 
     def primal_rounding(self, w: Array, value: float) -> float:
-        """At least the rounding error of P(w), whose value was found."""
+        """Return an upper bound on the rounding error of P(w), whose computed value is `value`."""
 
     # ---- what some solvers need ----------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class Composite(Problem, Protocol):
         """R."""
 
     def predictions(self, w: Array) -> Predictions:
-        """The oracle's answers at w, added up: the dual map is minus the gradient of the losses."""
+        """Add up the oracle's answers at w: the dual map is minus the gradient of the losses."""
 
     def dual_of_map(self, dual_map: Array, cost: float) -> Bound:
-        """D of the dual point with this dual map and cost, or of one on the way to it where D is finite."""
+        """Return D of the dual point of this dual map and cost, or of one on the way where D is finite."""

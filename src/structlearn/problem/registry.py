@@ -1,4 +1,4 @@
-"""The losses by name: one entry each, of which help texts, refusals and the docs are made.
+"""The losses by name: help texts, refusals and the docs are made from their entries.
 
 A new loss is its regulariser and an entry here.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 
 if TYPE_CHECKING:
     from structlearn.problem.regularizers import Regularizer
@@ -42,7 +42,7 @@ class LossEntry:
     @cached_property
     def regularizer(self) -> Regularizer:
         """Omega."""
-        found: Regularizer = located(self.omega)() if isinstance(self.omega, str) else self.omega
+        found: Regularizer = resolve_name(self.omega)() if isinstance(self.omega, str) else self.omega
         return found
 
     @property
@@ -135,5 +135,5 @@ LOSSES: Registry[LossEntry] = Registry(
 
 
 def losses_of(outputs: str) -> tuple[str, ...]:
-    """The names of the losses that a kind of outputs has."""
+    """Return the names of the losses that a kind of outputs has."""
     return tuple(entry.name for entry in LOSSES.values() if outputs in entry.outputs)

@@ -31,25 +31,25 @@ class Regularizer(ABC):
 
     @abstractmethod
     def record(self, structure: Structure) -> Record:
-        """What answers `maximize` with argmax <theta, z> - Omega(z); TypeError if the structure cannot."""
+        """Return the record whose `maximize` is argmax <theta, z> - Omega(z); TypeError if there is none."""
 
     @abstractmethod
     def value(self, structure: Structure, z: Array) -> float:
-        """Omega(z) of one part vector."""
+        """Return Omega(z) of one part vector."""
 
     def terms(self, structure: Structure, z: Array) -> Array | None:
         """Return the terms of Omega where it is a sum over parts (of examples end to end), else None."""
         return None
 
     def of_gold(self, gold: SparseVertices, n_curved: Array) -> Array:
-        """Omega(mu_i) of the gold vertices of every example; zero at vertices unless overridden.
+        """Return Omega(mu_i) of every example's gold vertex; zero at vertices unless overridden.
 
         n_curved : how many parts of each, the first ones, a squared norm covers.
         """
         return np.zeros(len(n_curved))
 
     def accuracy(self, structure: Structure) -> float:
-        """Relative error of the record's values, beyond rounding."""
+        """Return the relative error of the record's values, beyond rounding."""
         return structure.accuracy
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.loss_choice import AUTO
-from structlearn.reports.runs import Job, Run, Trainable, execute, execute_apart, rehearse
+from structlearn.reports.runs import Job, Run, Trainable, execute, execute_apart, rehearse_job
 from structlearn.solvers.registry import compared_solvers
 from structlearn.storage.atomic import atomic_write
 
@@ -91,7 +91,7 @@ class Comparison(Mapping[str, Run]):
         return values
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the curves: a line an evaluation, with the solver's name, its history and test error."""
+        """Write the curves: one line per evaluation, with the solver's name, its history and test error."""
         columns = next(iter(self.values())).history.columns
         header = ["solver", *columns, "above_best_dual", *(["test_error"] if self.tested else [])]
         lines = (
@@ -172,7 +172,7 @@ def compare(
     chosen = chosen_estimators(prepared, solvers)
     jobs = [Job(name, one, X, y, error) for name, one in chosen.items()]
     runs = []
-    for job in _rehearsed(jobs, drop=solvers is None):
+    for job in _rehearse_jobs(jobs, drop=solvers is None):
         runs.append((execute_apart if separate else execute)(job))
         if tell is not None:
             tell(f"{job.name}: {runs[-1].certificate.status}")
@@ -187,7 +187,7 @@ def compare(
 
 
 def chosen_estimators(estimator: Trainable, solvers: Solvers | None) -> dict[str, Trainable]:
-    """Clones of `estimator`, one a solver, by name; ValueError if one's parameters do not fit."""
+    """Return clones of `estimator` by name, one per solver; ValueError if parameters do not fit."""
     if solvers is None:
         estimator = _of_one_loss({"": estimator})[""]
         fitting = {name: _with_solver(estimator, name) for name in compared_solvers()}
@@ -202,7 +202,7 @@ def chosen_estimators(estimator: Trainable, solvers: Solvers | None) -> dict[str
 
 
 def named_solvers(solvers: Sequence[object]) -> dict[str, object]:
-    """Solvers by their names; ValueError if one is there twice."""
+    """Return solvers by their names; ValueError if one is there twice."""
     if isinstance(solvers, str):
         solvers = [solvers]
     named: dict[str, object] = {}
@@ -240,12 +240,12 @@ def _is_taken(estimator: Trainable) -> bool:
     return True
 
 
-def _rehearsed(jobs: Sequence[Job], *, drop: bool) -> list[Job]:
+def _rehearse_jobs(jobs: Sequence[Job], *, drop: bool) -> list[Job]:
     """Return the jobs, each tried for a pass; one that refuses the problem is left out, or ends it all."""
     taken: list[Job] = []
     for job in jobs:
         try:
-            rehearse(job)
+            rehearse_job(job)
         except (ValueError, NotImplementedError):
             if not drop or (job is jobs[-1] and not taken):
                 raise

@@ -9,10 +9,10 @@ from pathlib import Path
 from structlearn.reports.comparison import EFFORTS, GAPS, Comparison
 from structlearn.reports.comparison_plots import comparison_figures
 from structlearn.reports.machine import machine
-from structlearn.reports.page import Page, embedded
+from structlearn.reports.page import Page, embed
 from structlearn.reports.plots import MEASURES, save_both
 from structlearn.reports.runs import Run
-from structlearn.reports.tables import brief, ended
+from structlearn.reports.tables import brief, final_row
 from structlearn.storage.atomic import make_folder
 
 _EFFORTS = ("passes", "calls", "seconds")
@@ -33,7 +33,7 @@ def write_report(
     figures = []
     for name, figure, narrow in comparison_figures(comparison, error_name):
         save_both(figure, out / name)
-        figures.append((embedded(out / f"{name}.svg"), _ALT[name], embedded(narrow)))
+        figures.append((embed(out / f"{name}.svg"), _ALT[name], embed(narrow)))
     page = Page(
         title,
         f"{len(comparison)} solvers on the same objective, from the same start, with the same seed and "
@@ -43,7 +43,7 @@ def write_report(
         data=chart_data(comparison, error_name),
         figures=figures,
         near=_near(comparison),
-        ended=_ended(comparison, error_name),
+        ended=_end_table(comparison, error_name),
         separate=bool(comparison.parameters.get("separate")),
         fates={name: _fate(run) for name, run in comparison.items()},
         setting={**about, **_setting(comparison.parameters)},
@@ -63,10 +63,10 @@ def _near(comparison: Comparison) -> dict[str, object]:
     return {"header": ["solver", *(len(GAPS) * _EFFORTS)], "rows": rows, "groups": groups}
 
 
-def _ended(comparison: Comparison, error_name: str) -> dict[str, object]:
+def _end_table(comparison: Comparison, error_name: str) -> dict[str, object]:
     """Return the table of where each solver ended."""
     columns = ["solver", "gap", "primal", "dual", *_EFFORTS, *(["error"] * comparison.tested), "memory"]
-    rows = [[ended(run)[name] for name in columns] for run in comparison.values()]
+    rows = [[final_row(run)[name] for name in columns] for run in comparison.values()]
     return {"header": [error_name if name == "error" else name for name in columns], "rows": rows}
 
 
@@ -79,7 +79,7 @@ def _fate(run: Run) -> str:
 
 
 def _setting(parameters: Mapping[str, object]) -> dict[str, str]:
-    """Parameters that say something: None is what nobody chose."""
+    """Return the parameters that were chosen: None stands for no choice."""
     return {name: _plain(value) for name, value in parameters.items() if value is not None}
 
 

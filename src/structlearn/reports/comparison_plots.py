@@ -29,7 +29,7 @@ Curve = Callable[[Run], Array]
 
 
 def comparison_figures(comparison: Comparison, error_name: str) -> Iterator[tuple[str, Figure, Figure]]:
-    """Named figures, each also for narrow screens: the gap, the values and, if there is a test, its error."""
+    """Make named figures, also for narrow screens: the gap, the values and, if there is a test, its error."""
     gap = partial(
         _by_measure, comparison, lambda run: run.history.gap, "gap = primal - dual", tol=comparison.tol
     )
@@ -50,7 +50,7 @@ def _by_measure(
     tol: float = 0.0,
     stacked: bool = False,
 ) -> Figure:
-    """One curve a solver against passes, oracle calls and seconds, side by side or below each other."""
+    """Draw one curve per solver against passes, oracle calls and seconds, side by side or in a column."""
     row = panels(1, len(MEASURES), 4.6, stacked=stacked, width=13)[0]
     for axes, measure in zip(row, MEASURES, strict=True):
         if axes is not row[0]:
@@ -67,7 +67,7 @@ def _by_measure(
 
 
 def _values(comparison: Comparison, *, stacked: bool = False) -> Figure:
-    """First how far the primal values are above the best bound, then the values and all bounds."""
+    """Draw how far the primal values are above the best bound, then the values and all bounds."""
     above, values = panels(1, 2, 4.6, stacked=stacked, width=13)[0]
     best = comparison.best_dual
     lines = _draw(above, comparison, "passes", lambda run: run.history.primal - best)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.reports.labelled_nodes import hues_of, n_wrong, note, worst_first
+from structlearn.reports.labelled_nodes import error_note, hues_of, n_wrong, worst_first
 from structlearn.reports.page import Page
 from structlearn.reports.summaries import Summary, lead
 
@@ -69,16 +69,18 @@ def graph_page(
 
 
 def _drawing(number: int, one: DrawnGraph, colours: dict[int, int]) -> _Drawing:
-    told = note(one.labels, one.gold, "nodes")
+    told = error_note(one.labels, one.gold, "nodes")
     edges = np.asarray(one.edges, dtype=np.int64).reshape(-1, 2)
     if one.n_nodes > MOST_NODES or len(edges) > _MOST_EDGES:
         large = f"{one.n_nodes} nodes and {len(edges)} edges: too large to be drawn"
         return _Drawing(number, ", ".join(filter(None, [told, large])), (0, 0), 0.0, [], [])
     places = (
-        spread(one.n_nodes, edges) if one.positions is None else np.asarray(one.positions, dtype=np.float64)
+        place_nodes(one.n_nodes, edges)
+        if one.positions is None
+        else np.asarray(one.positions, dtype=np.float64)
     )
     radius = float(np.clip(160 / np.sqrt(one.n_nodes), 4, 14))
-    at, size = _fitted(places, radius)
+    at, size = _fit_into_drawing(places, radius)
     nodes = [_node(one, v, at[v], colours) for v in range(one.n_nodes)]
     lines = [(*at[a].tolist(), *at[b].tolist()) for a, b in edges.tolist()]
     return _Drawing(number, told, size, radius, nodes, lines)
@@ -91,8 +93,8 @@ def _node(one: DrawnGraph, v: int, at: Array, colours: dict[int, int]) -> _Node:
     return _Node(float(at[0]), float(at[1]), label, colours[label], wrong, title)
 
 
-def _fitted(places: Array, radius: float) -> tuple[Array, tuple[int, int]]:
-    """Places in a drawing of 640 units at most, and its size."""
+def _fit_into_drawing(places: Array, radius: float) -> tuple[Array, tuple[int, int]]:
+    """Return places in a drawing of at most 640 units, and its size."""
     places = np.where(np.abs(places) <= 1e100, places, 0.0)
     low, extent = places.min(axis=0), np.ptp(places, axis=0)
     side = 120 + 520 * min(1.0, np.sqrt(len(places)) / 12)
@@ -103,8 +105,8 @@ def _fitted(places: Array, radius: float) -> tuple[Array, tuple[int, int]]:
     return np.round(at, 1), (wide, high)
 
 
-def spread(n: int, edges: Array) -> Array:
-    """Places of nodes: edges pull, all nodes push (Fruchterman and Reingold 1991), from a circle on."""
+def place_nodes(n: int, edges: Array) -> Array:
+    """Place nodes: edges pull, all nodes push (Fruchterman and Reingold 1991), starting from a circle."""
     angle = 2 * np.pi * np.arange(n) / max(n, 1)
     places = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     ideal = 2.0 / np.sqrt(max(n, 1))

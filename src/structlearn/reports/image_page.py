@@ -10,7 +10,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.data.label_images import png_bytes
-from structlearn.reports.labelled_nodes import hues_of, n_wrong, note, worst_first
+from structlearn.reports.labelled_nodes import error_note, hues_of, n_wrong, worst_first
 from structlearn.reports.page import Page, data_address
 from structlearn.reports.summaries import Summary, lead
 
@@ -66,17 +66,20 @@ def image_page(
 
 def _row(number: int, one: LabelledImage, colours: Mapping[int, int]) -> _Row:
     step = -(-max(one.labels.shape) // MOST_PIXELS)
-    told = [note(one.labels, one.gold, "pixels"), f"shown at a scale of 1 to {step}" if step > 1 else ""]
+    told = [
+        error_note(one.labels, one.gold, "pixels"),
+        f"shown at a scale of 1 to {step}" if step > 1 else "",
+    ]
     panels = _panels(one, colours, step)
     return _Row(number, one.name, ", ".join(filter(None, told)), panels)
 
 
 def _panels(one: LabelledImage, colours: Mapping[int, int], step: int) -> list[_Panel]:
     """Return the pictures beside each other, of every `step`th pixel."""
-    pictures = {"image": _shown(one.pixels)}
+    pictures = {"image": _to_pixels(one.pixels)}
     if one.gold is not None:
-        pictures["gold labels"] = _coloured(one.gold, colours)
-    pictures["predicted labels"] = _coloured(one.labels, colours)
+        pictures["gold labels"] = _colour(one.gold, colours)
+    pictures["predicted labels"] = _colour(one.labels, colours)
     if one.gold is not None:
         pictures["mistakes"] = _mistakes(one.labels, one.gold)
     return [
@@ -85,8 +88,8 @@ def _panels(one: LabelledImage, colours: Mapping[int, int], step: int) -> list[_
     ]
 
 
-def _shown(pixels: Array) -> Array:
-    """Colours, or grey values: of other numbers of channels their mean."""
+def _to_pixels(pixels: Array) -> Array:
+    """Return colours or grey values; of other numbers of channels their mean."""
     found = pixels if pixels.shape[2] == 3 else pixels.mean(axis=2)
     low, high = found.min(), found.max()
     if low < 0 or high > 1:
@@ -94,7 +97,7 @@ def _shown(pixels: Array) -> Array:
     return np.round(255 * found).astype(np.uint8)
 
 
-def _coloured(labels: Array, colours: Mapping[int, int]) -> Array:
+def _colour(labels: Array, colours: Mapping[int, int]) -> Array:
     """Return the colours of the legend."""
     palette = {label: _rgb(hue) for label, hue in colours.items()} | {-1: _UNKNOWN}
     known, place = np.unique(labels, return_inverse=True)

@@ -14,23 +14,23 @@ T = TypeVar("T")
 
 
 def hues_of(labels: Iterable[Array]) -> dict[int, int]:
-    """Colours by label, as angles; -1, which is not known, has none."""
+    """Return colours by label, as angles; -1, which stands for unknown, has none."""
     return hues({one for some in labels for one in np.unique(some).tolist()} - {-1})
 
 
 def n_wrong(labels: Array, gold: Array | None) -> int:
-    """How many labels are wrong, of those that are known."""
+    """Count the wrong labels among the known ones."""
     return 0 if gold is None else int(((gold >= 0) & (labels != gold)).sum())
 
 
-def note(labels: Array, gold: Array | None, counted: str) -> str:
-    """How many are wrong, in words."""
+def error_note(labels: Array, gold: Array | None, counted: str) -> str:
+    """Return how many are wrong, in words."""
     if gold is None or not (gold >= 0).any():
         return ""
     return f"{n_wrong(labels, gold)} of {(gold >= 0).sum()} {counted} wrong"
 
 
 def worst_first(shares: Sequence[float], items: Sequence[T], limit: int) -> list[tuple[int, T]]:
-    """Numbers, from 1, and items with the largest shares of mistakes, at most `limit`."""
+    """Return numbers, from 1, and items with the largest shares of mistakes, at most `limit`."""
     order = sorted(range(len(items)), key=lambda i: -shares[i])[:limit]
     return [(i + 1, items[i]) for i in order]

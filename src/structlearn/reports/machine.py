@@ -13,7 +13,7 @@ _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def machine() -> dict[str, str]:
-    """Processor, cores, system and versions."""
+    """Describe processor, cores, system and versions."""
     versions = ", ".join(f"{package} {version(package)}" for package in _PACKAGES)
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",

@@ -28,7 +28,7 @@ class PeakMemory:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Work whose memory does not count, nor what it leaves behind (such as code that it loads)."""
+        """Leave out of the count the memory of the work inside, and what it leaves behind (such as code)."""
         self._look()
         _give_back()
         before = self._read("VmRSS")

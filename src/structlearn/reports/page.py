@@ -48,7 +48,7 @@ class Page:
         return self._add("text", paragraph=paragraph)
 
     def code(self, lines: str) -> Page:
-        """Text to be typed, as it is."""
+        """Add text to be typed, as it is."""
         return self._add("code", lines=lines)
 
     def table(
@@ -63,7 +63,7 @@ class Page:
         return self._add("table", header=header, rows=list(rows), caption=caption, groups=groups)
 
     def definitions(self, terms: Mapping[str, object]) -> Page:
-        """Names and what they stand for."""
+        """Add names and what they stand for."""
         return self._add("definitions", terms=terms)
 
     def figure(self, image: Image, caption: str, *, alt: str, narrow: Image | None = None) -> Page:
@@ -81,23 +81,23 @@ class Page:
             What narrow screens show instead.
 
         """
-        small = "" if narrow is None else embedded(narrow)
-        return self._add("figure", picture=embedded(image), alt=alt, caption=caption, narrow=small)
+        small = "" if narrow is None else embed(narrow)
+        return self._add("figure", picture=embed(image), alt=alt, caption=caption, narrow=small)
 
     def part(self, heading: str) -> Page:
         """Add a heading inside a section."""
         return self._add("part", heading=heading)
 
     def certificate(self, found: Certificate) -> Page:
-        """How far from optimal weights are, line by line as it is printed."""
+        """Add how far from optimal weights are, line by line as it is printed."""
         return self.definitions(dict(line.split(": ", 1) for line in str(found).splitlines()))
 
     def cards(self, figures: Mapping[str, object]) -> Page:
-        """Key figures, by name."""
+        """Add key figures, by name."""
         return self._add("cards", figures=figures)
 
     def links(self, files: Mapping[str, object]) -> Page:
-        """Files beside the page, and what they hold."""
+        """Add links to files beside the page, and what they hold."""
         return self._add("links", files=files)
 
     def html(self) -> str:
@@ -114,10 +114,10 @@ class Page:
         return self
 
 
-def embedded(image: Image) -> str:
+def embed(image: Image) -> str:
     """Return the address under which a page holds a picture inside itself."""
     if not isinstance(image, str | Path):
-        return data_address("image/svg+xml", _drawn(image))
+        return data_address("image/svg+xml", _draw_svg(image))
     image = Path(image)
     kind = _KINDS.get(image.suffix.lower())
     if kind is None:
@@ -130,7 +130,7 @@ def data_address(kind: str, data: bytes) -> str:
     return f"data:{kind};base64,{b64encode(data).decode('ascii')}"
 
 
-def _drawn(figure: Figure) -> bytes:
+def _draw_svg(figure: Figure) -> bytes:
     stream = BytesIO()
     figure.savefig(stream, format="svg")
     return stream.getvalue()

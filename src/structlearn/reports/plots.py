@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from structlearn.core.contract import Array
-from structlearn.core.text_width import shortened
+from structlearn.core.wording import shorten
 from structlearn.solvers import History
 from structlearn.storage.atomic import atomic_write
 
@@ -27,7 +27,7 @@ WRONG = "#D55E00"
 DPI = 150
 #: The width of figures for narrow screens, in inches.
 NARROW = 5.2
-#: Up to so many classes, each cell of a table shows its number; up to so many, each class has its tick.
+#: With at most `MOST_NUMBERS` classes, each cell shows its number; with `MOST_TICKS`, each class its tick.
 MOST_NUMBERS, MOST_TICKS = 12, 60
 _LONGEST_NAME = 50
 Labels = Sequence[object] | Array
@@ -62,7 +62,7 @@ def new_figure(width: float, height: float) -> Figure:
 def panels(
     rows: int, columns: int, height: float, *, stacked: bool = False, width: float = 10, share: bool = False
 ) -> Array:
-    """Axes of a new figure, (rows, columns): side by side, or all below each other, for narrow screens.
+    """Make the axes of a new figure, (rows, columns): side by side, or in one column for narrow screens.
 
     height : of a row, in inches
     width : of all columns that are side by side
@@ -73,7 +73,7 @@ def panels(
     return figure.subplots(*shape, squeeze=False, sharex=share, sharey=share).reshape(rows, columns)
 
 
-def _finished(figure: Figure, path: str | Path | None) -> Figure:
+def _save_if_asked(figure: Figure, path: str | Path | None) -> Figure:
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -129,7 +129,7 @@ def plot_history(
     add_grid(gaps)
     add_grid(values)
     known = dict(zip(named, lines)) if isinstance(histories, Mapping) else {}
-    return _finished(explain_lines(gaps.figure, known, values, stacked=stacked), path)
+    return _save_if_asked(explain_lines(gaps.figure, known, values, stacked=stacked), path)
 
 
 def explain_lines(
@@ -147,7 +147,7 @@ def explain_lines(
             "ncols": min(len(runs), 2 if stacked else 4),
             "frameon": False,
         }
-        legend = figure.legend(runs.values(), (shortened(str(name), _LONGEST_NAME) for name in runs), **place)
+        legend = figure.legend(runs.values(), (shorten(str(name), _LONGEST_NAME) for name in runs), **place)
         _plain(legend.get_texts())
     return figure
 
@@ -179,7 +179,7 @@ def _draw_run(gaps: Axes, values: Axes, history: History, x: str, number: int) -
 
 
 def look_of(number: int) -> dict[str, Any]:
-    """Colour and mark of a run by its number."""
+    """Return colour and mark of a run by its number."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKERS[number % len(MARKERS)],
@@ -204,7 +204,7 @@ def plot_sequences(
     predictions: Mapping[str, Sequence[Labels]],
     path: str | Path | None = None,
 ) -> Figure:
-    """Sequences of square images, a row each, above their true labels and what each model read.
+    """Draw sequences of square images, one row each, above their true labels and each model's readings.
 
     Parameters
     ----------
@@ -231,11 +231,11 @@ def plot_sequences(
         _draw_sequence(axes, X[i].reshape(-1, side, side), readings)
         axes.set(xlim=(-0.6, longest - 0.4), ylim=(0.6 + 0.42 * len(readings), -0.5), aspect="equal")
     figure.draw_without_rendering()  # with axes of fixed shape, only the second drawing has room for all
-    return _finished(figure, path)
+    return _save_if_asked(figure, path)
 
 
 def _draw_sequence(axes: Axes, images: Array, readings: Sequence[tuple[str, Labels]]) -> None:
-    """Images of size 0.9 at 0, 1, 2 ..., and a line of labels below for each reading, the true one first."""
+    """Draw images of size 0.9 at 0, 1, 2 ..., and below a line of labels per reading, the true one first."""
     for name, labels in readings:
         if len(labels) != len(images):
             raise ValueError(f"{name!r} has {len(labels)} labels for a sequence of {len(images)} images.")
@@ -291,7 +291,7 @@ def plot_transitions(transition_coef: Array, classes: Labels, path: str | Path |
     _tick_classes(axes, [str(label) for label in classes])
     if k <= MOST_NUMBERS:
         _write_numbers(axes, weights, limit)
-    return _finished(figure, path)
+    return _save_if_asked(figure, path)
 
 
 def _tick_classes(axes: Axes, names: list[str]) -> None:

@@ -61,7 +61,7 @@ class Run(NamedTuple):
     memory: int | None
 
 
-def rehearse(job: Job) -> None:
+def rehearse_job(job: Job) -> None:
     """Train for a pass or two: refusals come before the work, and compiled code is loaded."""
     with _quiet():
         clone(job.estimator).set_params(max_passes=1, callback=None, verbose=0).fit(job.X, job.y)
@@ -120,7 +120,7 @@ def execute_apart(job: Job) -> Run:
 def _child(sender: Connection, job: Job) -> None:
     end_with_parent()
     try:
-        rehearse(job)
+        rehearse_job(job)
         sender.send(execute(job))
     except _EXPECTED as error:
         sender.send(error)

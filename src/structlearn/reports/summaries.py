@@ -16,7 +16,7 @@ class Summary(NamedTuple):
     counted : what a row is about, "labels" or "spans"
     units : what has a label, such as "tokens"
     accuracy : the share of the n units with the right one
-    rows : name, precision, recall, F1, and numbers of gold, found and right ones (`score_row`)
+    rows : name, precision, recall, F1, and numbers of gold, found and right ones (`summary_row`)
     confusions : gold and predicted label, how often, and the share of all mistakes
     """
 
@@ -28,25 +28,25 @@ class Summary(NamedTuple):
     confusions: Sequence[Sequence[object]] = ()
 
 
-def score_row(name: object, one: LabelScores) -> list[object]:
+def summary_row(name: object, one: LabelScores) -> list[object]:
     """Return a row of a summary."""
     return [name, *(f"{x:.4f}" for x in (one.precision, one.recall, one.f1)), one.gold, one.found, one.right]
 
 
 def hues(labels: Collection[Label]) -> dict[Label, int]:
-    """Colours by label, as angles, equally far from each other."""
+    """Return colours by label, as angles, equally far from each other."""
     return {label: round(360 * k / len(labels)) for k, label in enumerate(sorted(labels))}
 
 
-def counted(n: int, noun: str) -> str:
+def number_of(n: int, noun: str) -> str:
     """Return a number and what it counts."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def lead(n: int, shown: int, noun: str, *, judged: bool) -> str:
-    """How many there are, how many of them the page shows, and which come first."""
+    """Return how many there are, how many of them the page shows, and which come first."""
     if n < 2:
-        return f"{counted(n, noun)}."
+        return f"{number_of(n, noun)}."
     order = "the worst first" if judged else "in their order"
     what = f"{shown:,} of {n:,} {noun}s are shown" if n > shown else f"{n:,} {noun}s"
     return f"{what}, {order}."

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from structlearn.reports.runs import Run
 
 
-def ended(run: Run) -> dict[str, str]:
-    """Where a run of a comparison ended, by the names of the table's columns."""
+def final_row(run: Run) -> dict[str, str]:
+    """Return where a run of a comparison ended, by the names of the table's columns."""
     found = run.certificate
     return {
         "solver": run.name,
@@ -33,7 +33,7 @@ def brief(value: float | None, digits: int = 4) -> str:
 
 
 def size(n_bytes: float | None) -> str:
-    """Bytes in the unit that suits them; a dash for none."""
+    """Return bytes in the unit that suits them; a dash for none."""
     if n_bytes is None:
         return "–"
     for unit in ("B", "kB", "MB"):

@@ -96,7 +96,7 @@ def draw_tagged(one: TaggedText) -> str:
 
 
 def _boxes(one: TaggedText, colours: Mapping[str, int]) -> Iterator[_Box]:
-    """Words of one span together, or single words; `colours` are hues by kind of tag."""
+    """Yield the words of one span together, or single words; `colours` are hues by kind of tag."""
     start = 0
     while start < len(one.words):
         end = start + 1

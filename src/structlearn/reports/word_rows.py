@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from structlearn.core.text_width import runs_right_to_left, shortened, text_columns
+from structlearn.core.wording import display_width, runs_right_to_left, shorten
 
 #: The width of a character of the monospaced 14px font.
 CHARACTER = 8.5
@@ -15,7 +15,7 @@ LONGEST_WORD = 30
 
 def word_width(word: str) -> float:
     """Return the width of a word, cut where it is long."""
-    return CHARACTER * text_columns(shortened(word, LONGEST_WORD))
+    return CHARACTER * display_width(shorten(word, LONGEST_WORD))
 
 
 def word_centres(words: Sequence[str], gap: float, least: Sequence[float] = ()) -> tuple[list[float], float]:

@@ -1,4 +1,4 @@
-"""What every scoring is: theta = Phi w for each example, and the adjoint of that map."""
+"""The base of all scorings: theta = Phi w for each example, and the adjoint of that map."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.erased import Erased
-from structlearn.scoring.erased import ErasedScoring, ScoringRecord, erase
+from structlearn.scoring.erased import ErasedScoring, ScoringRecord, erase_scoring
 from structlearn.scoring.ranges import pullback_range, score_range
 
 #: Parts of the examples that are scored, encoded or pulled back at a time.
@@ -48,19 +48,19 @@ class Scoring(ABC):
         return self.record
 
     def for_pass(self, function: Callable[..., object]) -> ErasedScoring:
-        """The record behind addresses, for a call of the kernel `function` in this thread."""
+        """Return the record behind addresses, for a call of the kernel `function` in this thread."""
         return self._erased.record(function)
 
     @cached_property
     def _erased(self) -> Erased[ErasedScoring]:
-        return Erased(partial(erase, self.record))
+        return Erased(partial(erase_scoring, self.record))
 
     @cached_property
     def _bare_erased(self) -> Erased[ErasedScoring]:
-        return Erased(partial(erase, self._bare_record))
+        return Erased(partial(erase_scoring, self._bare_record))
 
     def scores(self, w: Array, first: int, last: int) -> Array:
-        """Local parts of Phi_i w for examples first .. last - 1, end to end."""
+        """Return the local parts of Phi_i w for examples first .. last - 1, end to end."""
         self._check(w, first, last)
         return self._scores(w, first, last)
 
@@ -73,7 +73,7 @@ class Scoring(ABC):
         self._pullback(delta, first, last, out)
 
     def part_norms(self, first: int, last: int) -> Array:
-        """||Phi_i^T e_j|| of the local parts j of examples first .. last - 1, end to end. Shared: 1."""
+        """Return ||Phi_i^T e_j|| of the local parts j of examples first .. last - 1. Shared parts have 1."""
         self._check(None, first, last)
         return self._part_norms(first, last)
 
@@ -88,10 +88,10 @@ class Scoring(ABC):
 
     @abstractmethod
     def _part_norms(self, first: int, last: int) -> Array:
-        """Implements `part_norms`."""
+        """Implement `part_norms`."""
 
     def _check(self, w: Array | None, first: int, last: int) -> None:
-        """ValueError for weights, or a range of examples, that compiled code would read beyond."""
+        """Raise a ValueError for weights, or a range of examples, that compiled code would read beyond."""
         if w is not None and w.shape != (self.n_weights,):
             raise ValueError(f"These features have {self.n_weights} weights; got the shape {w.shape}.")
         if not 0 <= first <= last <= self.n_examples:
@@ -99,7 +99,7 @@ class Scoring(ABC):
 
     @property
     def n_terms(self) -> int:
-        """At most how many products the score of a local part adds up."""
+        """The most products that the score of a local part adds up."""
         return self.n_weights
 
     @property
@@ -107,7 +107,7 @@ class Scoring(ABC):
         return len(self.shapes)
 
     def shared(self, w: Array) -> Array:
-        """The shared parts' weights, as a view."""
+        """Return the shared parts' weights, as a view."""
         return w[self.n_weights - self.n_shared :]
 
     def chunks(self, parts_at_once: int | None = None) -> list[tuple[int, int]]:
@@ -122,17 +122,17 @@ class Scoring(ABC):
 
     @cached_property
     def _chunks(self) -> dict[int, list[tuple[int, int]]]:
-        """Ranges that were asked for, by their size."""
+        """The ranges that were asked for before, by their size."""
         return {}
 
 
 def contiguous(array: Array) -> Array:
-    """The array itself or, where it is not in C order, a copy: else each thread would make its own."""
+    """Return the array itself or, if it is not in C order, a copy: else each thread would make its own."""
     return np.asanyarray(array, order="C")
 
 
 def starts(sizes: ArrayLike) -> Array:
-    """Where each of some ranges begins, end to end, and where the last one ends."""
+    """Return where each of some ranges begins, end to end, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
@@ -146,7 +146,7 @@ def starts_of(lengths: ArrayLike, n_rows: int) -> Array:
 
 
 def check_csr(X: sparse.csr_matrix) -> None:
-    """ValueError unless the arrays of a CSR matrix belong together: neither SciPy nor we check them later."""
+    """Raise a ValueError unless the arrays of a CSR matrix belong together; nobody checks them later."""
     starts, columns = X.indptr, X.indices
     outside = columns.size and not 0 <= columns.min() <= columns.max() < X.shape[1]
     fits = starts.size == X.shape[0] + 1 and starts[0] == 0 and starts[-1] <= min(columns.size, X.data.size)

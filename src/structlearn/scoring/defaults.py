@@ -1,4 +1,4 @@
-"""What scorings do unless they implement it themselves."""
+"""Default implementations of operations on scorings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def score_all(scoring: Record, i: int, w: Array, wanted: Array, work: object, th
 @implements(prefetch, object)
 @leaf
 def no_prefetch(scoring: Record, i: int) -> None:
-    """For a scoring that is read in sequence."""
+    """Do nothing, for a scoring that is read in sequence."""
 
 
 # ---- products by way of the weights ------------------------------------------------------------------
@@ -51,7 +51,7 @@ def by_pullback(record: type) -> None:
 
 @jitable
 def pulled_workspace(scoring: FewWeights) -> Array:
-    """Phi_i^T delta while its norm or its scores are taken."""
+    """Return room for Phi_i^T delta while its norm or its scores are taken."""
     return np.empty(scoring.n_weights)
 
 

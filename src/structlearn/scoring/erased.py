@@ -7,11 +7,11 @@ from typing import NamedTuple, Protocol
 from numba import types
 
 from structlearn.core import contract as of
+from structlearn.core.callbacks import UNCOMPILED
 from structlearn.core.contract import Array
 from structlearn.core.erased import FLOAT, INT, MASK, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
-from structlearn.core.uncompiled import UNCOMPILED
-from structlearn.core.words import PackedWords, Words, call, load, vector
+from structlearn.core.words import PackedWords, Words, call, load_words, vector
 from structlearn.scoring.defaults import no_prefetch
 
 
@@ -33,11 +33,11 @@ class ScoringRecord(Protocol):
 
     @property
     def n_shared(self) -> int:
-        """How many shared parts there are."""
+        """The number of shared parts."""
 
 
-def erase(record: ScoringRecord, operations: frozenset[str]) -> tuple[ErasedScoring, Words]:
-    """A scoring's record behind addresses, and what must live as long."""
+def erase_scoring(record: ScoringRecord, operations: frozenset[str]) -> tuple[ErasedScoring, Words]:
+    """Put a scoring's record behind addresses; return that, and what must live as long."""
     words = Words(record, of.scoring_workspace(record))
     asked = {name: function for name, function in _FUNCTIONS.items() if name in operations}
     if implementation(of.prefetch, record) is no_prefetch:
@@ -51,7 +51,7 @@ def erase(record: ScoringRecord, operations: frozenset[str]) -> tuple[ErasedScor
 
 @c_function(INT, *NUMBERS, *NUMBERS)
 def score(me: PackedWords, i: int, w: types.CPointer, n_w: int, theta: types.CPointer, n_theta: int) -> float:
-    scoring, work = load(me)
+    scoring, work = load_words(me)
     of.score(scoring, i, vector(w, n_w), work, vector(theta, n_theta))
     return 0.0
 
@@ -67,7 +67,7 @@ def score_subset(
     theta: types.CPointer,
     n_theta: int,
 ) -> float:
-    scoring, work = load(me)
+    scoring, work = load_words(me)
     of.score_subset(scoring, i, vector(w, n_w), vector(wanted, n_wanted), work, vector(theta, n_theta))
     return 0.0
 
@@ -83,14 +83,14 @@ def gram(
     out: types.CPointer,
     n_out: int,
 ) -> float:
-    scoring, work = load(me)
+    scoring, work = load_words(me)
     of.gram(scoring, i, vector(delta, n_delta), vector(wanted, n_wanted), work, vector(out, n_out))
     return 0.0
 
 
 @c_function(INT, *NUMBERS)
 def squared_norm(me: PackedWords, i: int, delta: types.CPointer, n_delta: int) -> float:
-    scoring, work = load(me)
+    scoring, work = load_words(me)
     return of.squared_norm(scoring, i, vector(delta, n_delta), work)
 
 
@@ -98,14 +98,14 @@ def squared_norm(me: PackedWords, i: int, delta: types.CPointer, n_delta: int) -
 def add_pullback(
     me: PackedWords, i: int, delta: types.CPointer, n_delta: int, scale: float, w: types.CPointer, n_w: int
 ) -> float:
-    scoring, work = load(me)
+    scoring, work = load_words(me)
     of.add_pullback(scoring, i, vector(delta, n_delta), scale, vector(w, n_w), work)
     return 0.0
 
 
 @c_function(INT)
 def prefetch(me: PackedWords, i: int) -> float:
-    scoring, _ = load(me)
+    scoring, _ = load_words(me)
     of.prefetch(scoring, i)
     return 0.0
 
@@ -126,7 +126,7 @@ _FUNCTIONS = {
 @implements(of.scoring_workspace, ErasedScoring)
 @jitable
 def nothing(scoring: ErasedScoring) -> int:
-    """Scratch memory lies beside the record."""
+    """Return 0: scratch memory lies beside the record."""
     return 0
 
 

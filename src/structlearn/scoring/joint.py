@@ -92,7 +92,7 @@ class JointScoring(Scoring):
 
 @leaf
 def _n_local(scoring: JointRows, i: int) -> int:
-    """How many parts of example i are labels."""
+    """Return the number of parts of example i that are labels."""
     return (scoring.local.first[i + 1] - scoring.local.first[i]) * scoring.local.n_labels
 
 

@@ -5,7 +5,7 @@ Names are imported when they are first used: the registry is light, for `--help`
 
 from typing import TYPE_CHECKING
 
-from structlearn.core.lazy import names_of
+from structlearn.core.imports import names_of
 
 if TYPE_CHECKING:
     from structlearn.solvers.bcfw.active_steps import Steps as Steps

@@ -1,4 +1,4 @@
-"""Checkpoints: a training run, written every so often, from which it goes on bit for bit.
+"""Checkpoints: a training run written to disk at intervals, from which it goes on bit for bit.
 
 The file holds the solver's state, the random state and the loop's record. It is written aside, synced and
 renamed: at any moment there is a whole one or none. A run that writes into a folder has it for itself.
@@ -50,11 +50,11 @@ class Checkpoint:
         return Path(self.folder) / NAME
 
     def open(self, objective: Problem, solver: object, tol: float) -> Keeper:
-        """What keeps the checkpoint of a run, and the folder from others until it is closed."""
+        """Open the keeper of a run's checkpoint, which keeps the folder from others until it is closed."""
         return self.open_as(digest(objective, solver, tol), objective.memory)
 
     def open_as(self, digest: str, memory: Memory | None = None) -> Keeper:
-        """As `open`, of a run of any kind, by a hash of all that shapes it."""
+        """Open as `open` does, for a run of any kind, by a hash of all that shapes it."""
         lock = self._lock()
         try:
             if lock.held:  # nobody else is writing: these are of a run that was killed while it wrote
@@ -67,7 +67,7 @@ class Checkpoint:
             raise
 
     def open_shared(self, objective: Problem, solver: object, tol: float) -> Keeper:
-        """As `open`, for one who writes on behalf of a run with a lock of its own, and may be replaced."""
+        """Open as `open` does, on behalf of a run that has a lock of its own, and may be replaced."""
         make_folder(self.folder)
         return Keeper(self, digest(objective, solver, tol), objective.memory)
 
@@ -76,7 +76,7 @@ class Checkpoint:
         self._lock().release()
 
     def _lock(self) -> FolderLock:
-        """The folder, for this run; FileExistsError for a checkpoint in it that is not to be used."""
+        """Lock the folder for this run; FileExistsError for a checkpoint in it that is not to be used."""
         lock = FolderLock(make_folder(self.folder))
         if self.path.exists() and not self.resume:
             lock.release()
@@ -87,7 +87,7 @@ class Checkpoint:
 
 
 class Keeper:
-    """Writes and reads the checkpoint of one run; use as a context."""
+    """The writer and reader of one run's checkpoint; use it as a context."""
 
     def __init__(
         self, checkpoint: Checkpoint, digest: str, memory: Memory | None, lock: FolderLock | None = None
@@ -108,7 +108,7 @@ class Keeper:
             self.lock.release()
 
     def load(self) -> Any:
-        """What was kept last; None if there is nothing. ValueError if it is another run's, or damaged."""
+        """Return what was kept last, None if nothing was; ValueError if it is damaged or another run's."""
         path = self.checkpoint.path
         if not path.exists():
             return None
@@ -140,7 +140,7 @@ class Keeper:
 
 
 def digest(objective: Problem, solver: object, tol: float) -> str:
-    """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
+    """Hash the data and all that shapes the iterates; budgets and the seed are not part of it."""
     try:
         return content_hash(solver, tol, *objective.content)
     except NoContentError as error:

@@ -31,7 +31,7 @@ class _Compilations(event.Listener):
             self.total += time.perf_counter() - self._begin
 
     def seconds(self) -> float:
-        """So far, the one under way included."""
+        """Return the seconds so far, the compilation under way included."""
         return self.total + (time.perf_counter() - self._begin if self._depth else 0.0)
 
 
@@ -41,7 +41,7 @@ for _kind in ("numba:compile", GETTING_READY):
 
 
 class Stopwatch:
-    """Runs from when it is made; `seconds` are on it then."""
+    """A stopwatch that runs from its creation on; `seconds` are on it then."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._begin = self._now() - seconds

@@ -20,7 +20,7 @@ from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.solution import INTERRUPTED, Certificate, DualPoint, History, Row, Solution
 from structlearn.solvers.solver import Candidate, Kind, Progress, Solver, State
-from structlearn.solvers.states import check_saved, check_weights, refusing
+from structlearn.solvers.states import check_saved, check_weight_count, refuse_misfits
 from structlearn.solvers.stopping import Stopping as Stopping
 from structlearn.solvers.stopping import Tolerance
 
@@ -75,12 +75,12 @@ def _solve(
     try:
         if kept is None:
             run.certify(state)
-            state = run.confirmed(state)
+            state = run.confirm(state)
         while not run.reason(state):
             state = solver.step(objective, state, rng)
             if run.due(state):
                 run.certify(state)
-                state = run.confirmed(state)
+                state = run.confirm(state)
             if keeper is not None and (keeper.is_due() or run.reason(state)):
                 keeper.keep(run.record(state, rng))
     except KeyboardInterrupt:
@@ -105,13 +105,13 @@ class Best(NamedTuple):
     at_zero: float = 0.0
 
     @property
-    def bound(self) -> float:
+    def lower_bound(self) -> float:
         """The dual value less the rounding errors of both sides: certainly no more than `primal`."""
         return self.dual.value - self.rounding
 
     @property
     def gap(self) -> float:
-        return self.primal - self.bound
+        return self.primal - self.lower_bound
 
 
 @dataclass
@@ -141,7 +141,7 @@ class _Run(Generic[Kind, State]):
     settled: tuple[State, DualPoint | None] | None = None
 
     def record(self, state: State, rng: np.random.Generator) -> dict[str, object]:
-        """All that is needed to go on from here."""
+        """Return all that is needed to go on from here."""
         return {
             "state": self.solver.saved(self.objective, state),
             "random": rng.bit_generator.state,
@@ -154,8 +154,8 @@ class _Run(Generic[Kind, State]):
         }
 
     def resume(self, record: Mapping[str, Any], rng: np.random.Generator) -> State:
-        """Go on from a record that was read from a file; its state."""
-        with refusing():
+        """Go on from a record that was read from a file; return its state."""
+        with refuse_misfits():
             check_saved(record, Best, self.objective.n_weights)
             rng.bit_generator.state = record["random"]
             self.best, self.extra = record["best"], record["extra"]
@@ -163,7 +163,7 @@ class _Run(Generic[Kind, State]):
             self.history = History(record["rows"])
             self.history.extra = {name: list(values) for name, values in record["columns"].items()}
             state = self.solver.restored(self.objective, record["state"])
-            check_weights(state, self.objective.n_weights)
+            check_weight_count(state, self.objective.n_weights)
             self.solver.progress(state)
         self.clock = Stopwatch(record["seconds"])
         return state
@@ -198,8 +198,8 @@ class _Run(Generic[Kind, State]):
             self.watch(row, best.w)
             self.clock.set_back(begin)
 
-    def confirmed(self, state: State) -> State:
-        """Where the gap is closed, make sure of it: what was added up step by step is added up afresh.
+    def confirm(self, state: State) -> State:
+        """Make sure that a closed gap is closed: what was added up step by step is added up afresh.
 
         If it is open then, training goes on from there.
         """
@@ -207,7 +207,7 @@ class _Run(Generic[Kind, State]):
         return self._settle(state)[0] if closed else state
 
     def _settle(self, state: State) -> tuple[State, DualPoint | None]:
-        """A state made consistent, and its dual point; certified by its values alone: they have no drift."""
+        """Make a state consistent; return it and its dual point, certified by values without drift."""
         if self.settled is None or self.settled[0] is not state:
             self.settled = self.solver.settle(self.objective, state)
             if self.solver.accumulates:
@@ -216,7 +216,7 @@ class _Run(Generic[Kind, State]):
         return self.settled
 
     def _share(self, state: State, passes: float) -> float:
-        """How much further to go until the next evaluation: at first as far again, where tol is far."""
+        """Return how far to go until the next evaluation: at first as far again, where tol is far."""
         far = 10 * self.tolerance.gap < self.solver.progress(state).estimate < np.inf
         return 1.0 if far and passes < 10 else 0.1
 
@@ -237,12 +237,12 @@ class _Run(Generic[Kind, State]):
                 if best.dual.value < candidate.dual.value < np.inf:
                     best = best._replace(dual=candidate.dual, dual_norm=candidate.dual_norm)
             self.extra.update(candidate.extra)
-        self.best = self._trusted(best, state) if certifies else best
+        self.best = self._check_gap(best, state) if certifies else best
         self.evaluated = state
         return self.best
 
     def _better(self, best: Best, candidate: Candidate) -> Best:
-        """The better one of two primal values; where none is certified, the later one."""
+        """Return the better one of two primal values; where none is certified, the later one."""
         w, value, certifies = candidate.w, candidate.primal, self.solver.certifies
         value = self.objective.primal(w) if value is None else value
         if best.w.size and certifies and not value < best.primal:  # nor where it is not a number
@@ -256,14 +256,14 @@ class _Run(Generic[Kind, State]):
             best = best._replace(at_zero=float(value) if value > rounding else 0.0)
         return best._replace(w=w.copy(), primal=float(value), rounding=rounding)
 
-    def _trusted(self, best: Best, state: State) -> Best:
-        """A gap below zero is a proof that an answer of the oracle was not maximal: OracleError.
+    def _check_gap(self, best: Best, state: State) -> Best:
+        """Raise an OracleError for a gap below zero, which proves that an oracle's answer was not maximal.
 
         One that may come of the tolerance of an oracle of one's own counts as a rounding error.
         """
         if not best.gap < 0.0:
             return best
-        if best.gap < -MATERIAL * (abs(best.primal) + abs(best.bound)):
+        if best.gap < -MATERIAL * (abs(best.primal) + abs(best.lower_bound)):
             _, point = self.solver.settle(self.objective, state)
             z = None if point is None else np.asarray(point)
             raise OracleError(refutation(self.objective, best.w, z, best.gap))
@@ -271,12 +271,12 @@ class _Run(Generic[Kind, State]):
 
     def _row(self, state: State, best: Best) -> Row:
         oracle_calls = state.oracle_calls
-        bound, gap = (best.bound, best.gap) if self.solver.certifies else (best.dual.value, best.primal)
+        bound, gap = (best.lower_bound, best.gap) if self.solver.certifies else (best.dual.value, best.primal)
         seconds = self.clock.seconds
         return Row(len(self.history), self.passes(state), oracle_calls, seconds, best.primal, bound, gap)
 
     def reason(self, state: State) -> str:
-        """Why to stop now, as a sentence; empty to go on."""
+        """Say why to stop now, as a sentence; return an empty text to go on."""
         best, tolerance = self.best, self.tolerance
         progress = self.solver.progress(state)
         if best.gap <= tolerance.gap and self.solver.certifies:
@@ -294,7 +294,7 @@ class _Run(Generic[Kind, State]):
                 gap=f"{best.gap:.3g}",
                 tolerance=tolerance.sentence,
             )
-        spent = self._spent(progress)
+        spent = self._spent_budget(progress)
         if spent is None and not self.called_off:
             return ""
         left = Statement("mistakes left")
@@ -306,8 +306,8 @@ class _Run(Generic[Kind, State]):
         advice = "Stopped after {spent} with {left}: raise it, {tol} or {regularization}."
         return Statement(advice, spent=spent, left=left)
 
-    def _spent(self, progress: Progress) -> Statement | None:
-        """The budget that is spent, if one is."""
+    def _spent_budget(self, progress: Progress) -> Statement | None:
+        """Name the budget that is spent, if one is."""
         stop = self.stopping
         if stop.max_seconds is not None and self.spent_before + self.clock.seconds >= stop.max_seconds:
             return Statement("{max_seconds=}", max_seconds=float(stop.max_seconds))
@@ -361,7 +361,7 @@ class _Run(Generic[Kind, State]):
         return problem.polytopes, problem.content_hash if self.solver.resumes else ""
 
 
-def python_calls(objective: Problem) -> int:
+def python_calls(objective: object) -> int:
     """Return how often plain Python has answered; 0 for problems that do not count it."""
     return int(getattr(objective, "python_calls", 0))
 

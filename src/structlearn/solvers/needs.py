@@ -1,4 +1,4 @@
-"""What a solver may need of an objective. Its class declares it; `solve` checks it, at one door.
+"""What a solver may need of an objective: its class declares it, and `solve` checks it, in one place.
 
 needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 """
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Need:
-    """A need: in words, and from an objective to why it has not what is needed (nothing where it has)."""
+    """A need in words, and a function that says why an objective lacks it (empty where it does not)."""
 
     what: str
     lack: Callable[[Problem], str]
 
 
 def _regularization(objective: Problem) -> str:
-    """Checked with the estimators' parameters: a radius, or the perceptron, does without."""
+    """Return nothing: estimators check the parameter; a radius, or the perceptron, does without."""
     return ""
 
 
@@ -60,7 +60,7 @@ NEEDS = {
 
 
 def check_needs(solver: Solver, objective: Problem) -> None:
-    """ValueError if the objective lacks what the solver's class needs."""
+    """Raise a ValueError if the objective lacks what the solver's class needs."""
     for need in sorted(solver.needs):
         lack = NEEDS[need].lack(objective)
         if lack:
@@ -68,9 +68,11 @@ def check_needs(solver: Solver, objective: Problem) -> None:
 
 
 def _name_of(solver: Solver) -> str:
-    """What users call it, or that of its class."""
-    from structlearn.core.registry import located
+    """Return the name that users know, or else that of the class."""
+    from structlearn.core.registry import resolve_name
     from structlearn.solvers.registry import SOLVERS
 
-    made = (entry.name for entry in SOLVERS.values() if entry.make and located(entry.make) is type(solver))
+    made = (
+        entry.name for entry in SOLVERS.values() if entry.make and resolve_name(entry.make) is type(solver)
+    )
     return next(made, type(solver).__name__)

@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from structlearn import solvers
-from structlearn.core.help_texts import sentences
+from structlearn.core.help_texts import parameter_sentences
 from structlearn.core.registry import one_of
 from structlearn.solvers.extragradient.geometry import Geometry
 from structlearn.solvers.solver import Solver, SolverBase
@@ -68,16 +68,18 @@ def options_of(make: Maker) -> dict[str, str]:
     if isinstance(make, MadeOfWords):
         kinds = [one.kind for one in signature(make.function).parameters.values()]
         others = options_of(make.solver) if Parameter.VAR_KEYWORD in kinds else {}
-        return sentences(make.function) | others
+        return parameter_sentences(make.function) | others
     said: dict[str, str] = {}
     for one in reversed(make.__mro__):
-        said |= sentences(one)
+        said |= parameter_sentences(one)
     declared: Any = make
     offered = (field for field in fields(declared) if field.name not in make.not_options)
-    return {name: what for field in offered for name, what in _described(field, said.get(field.name, ""))}
+    return {
+        name: what for field in offered for name, what in _describe_option(field, said.get(field.name, ""))
+    }
 
 
-def _described(field: Field[Any], what: str) -> list[tuple[str, str]]:
+def _describe_option(field: Field[Any], what: str) -> list[tuple[str, str]]:
     """Return name and meaning of the options that stand for a field."""
     if field.name == "step_rule":
         return [("step", what), ("eta", "The length of constant and diminishing steps.")]
@@ -88,7 +90,7 @@ def _described(field: Field[Any], what: str) -> list[tuple[str, str]]:
 
 
 def with_objects(options: Mapping[str, object]) -> dict[str, object]:
-    """The options, with objects for the orders, directions and step rules that they name."""
+    """Return the options with objects for the orders, directions and step rules that they name."""
     found = dict(options)
     if isinstance(found.get("order"), str):
         found["order"] = ORDERS[one_of("order", found["order"], ORDERS)]()

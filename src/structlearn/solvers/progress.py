@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from math import isfinite, log
 from typing import TYPE_CHECKING
 
-from structlearn.core.kernel_cache.compilation import announced
+from structlearn.core.kernel_cache.compilation import announce_compilation
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,10 +23,10 @@ SECONDS_WITHOUT_BAR = 2.0
 
 
 @contextmanager
-def watched(
+def report_progress(
     stopping: Stopping, *, verbose: int = 0, callback: Callable[[Row], object] | None = None
 ) -> Iterator[Callable[[Row], object]]:
-    """A callback that reports each evaluation on stderr, and calls the user's."""
+    """Provide a callback that reports each evaluation on stderr, and calls the user's."""
     bar = _Bar(stopping) if sys.stderr.isatty() and not verbose else None
 
     def report(row: Row) -> object:
@@ -43,7 +43,7 @@ def watched(
         return callback(row) if callback is not None else None
 
     try:
-        with announced():
+        with announce_compilation():
             yield report
     finally:
         if bar is not None and bar.bar is not None:
@@ -51,13 +51,13 @@ def watched(
 
 
 class Watchable:
-    """An estimator that can be looked at while it is trained."""
+    """An estimator that can be watched while it is trained."""
 
     #: Gets each row of the history, and the estimator as it would be if training had ended there.
     _watch: Callable[..., object] | None = None
 
-    def _shown(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
-        """What `solve` shows its weights to: `place` gives them to the estimator."""
+    def _weights_watcher(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
+        """Return what `solve` shows its weights to: `place` gives them to the estimator."""
         watch = self._watch
         if watch is None:
             return None
@@ -70,8 +70,8 @@ class Watchable:
 
 
 @contextmanager
-def counted(task: str, total: int) -> Iterator[Callable[[], object]]:
-    """A function to call after each of `total` steps of a task; on a terminal it moves a bar."""
+def count_steps(task: str, total: int) -> Iterator[Callable[[], object]]:
+    """Provide a function to call after each of `total` steps of a task; on a terminal it moves a bar."""
     begin = time.perf_counter()
     done = 0
     bar: Progress | None = None
@@ -85,7 +85,7 @@ def counted(task: str, total: int) -> Iterator[Callable[[], object]]:
             bar.update(bar.task_ids[0], completed=done)
 
     try:
-        with announced():
+        with announce_compilation():
             yield advance
     finally:
         if bar is not None:
@@ -93,7 +93,7 @@ def counted(task: str, total: int) -> Iterator[Callable[[], object]]:
 
 
 class _Bar:
-    """How much of the way from the first gap to tol is done, on a logarithmic scale.
+    """A bar for how much of the way from the first gap to tol is done, on a logarithmic scale.
 
     Between two evaluations, which get rarer, it goes on as fast as between the last two, at most half of the
     way that is left.
@@ -111,21 +111,21 @@ class _Bar:
     def update(self, row: Row) -> None:
         if isfinite(row.gap):
             self.first = max(self.first, row.gap)
-        done, now = self._done(row), time.perf_counter()
+        done, now = self._fraction_done(row), time.perf_counter()
         self.speed = max(done - self.done, 0.0) / max(now - self.told, 1e-9)
         self.done, self.told = done, now
         if row.seconds < SECONDS_WITHOUT_BAR:
             return
         if self.bar is None:
-            self.bar = _open_bar("training", 1.0, says=_said(row), moves=self.reached)
-        self.bar.update(self.bar.task_ids[0], completed=done, says=_said(row))
+            self.bar = _open_bar("training", 1.0, says=_describe_row(row), moves=self.estimate_done)
+        self.bar.update(self.bar.task_ids[0], completed=done, says=_describe_row(row))
 
-    def reached(self) -> float:
-        """How much is done by now."""
+    def estimate_done(self) -> float:
+        """Estimate how much is done by now."""
         ahead = self.speed * (time.perf_counter() - self.told)
         return self.done + min(ahead, (1.0 - self.done) / 2)
 
-    def _done(self, row: Row) -> float:
+    def _fraction_done(self, row: Row) -> float:
         # P(0) is not in the history, but the first value is near
         self.tol = self.tol or max(self.stopping.tolerance(row.primal).gap, 1e-12)
         tol, by_gap = self.tol, 0.0
@@ -134,8 +134,8 @@ class _Bar:
         return min(max(by_gap, row.passes / self.stopping.max_passes), 1.0)
 
 
-def _said(row: Row) -> str:
-    """The gap, where the solver knows one, and the passes."""
+def _describe_row(row: Row) -> str:
+    """Write the gap, where the solver knows one, and the passes."""
     gap = f"gap {row.gap:.2g}, " if isfinite(row.gap) else ""
     return f"{gap}pass {row.passes:.0f}"
 
@@ -143,7 +143,7 @@ def _said(row: Row) -> str:
 def _open_bar(
     task: str, total: float, *, says: str = "", moves: Callable[[], float] | None = None
 ) -> Progress:
-    """A bar that ends with what a run `says`, or with how many steps are done.
+    """Open a bar that ends with what a run `says`, or with how many steps are done.
 
     Where it `moves` by itself, that is asked whenever it is drawn.
     """

@@ -1,4 +1,4 @@
-"""Whose answer was not maximal, when a duality gap comes out negative.
+"""Finding the example whose answer was not maximal, when a duality gap comes out negative.
 
 For every w and every dual point z, as far as answers are maximal,
 
@@ -18,7 +18,7 @@ from structlearn.problem.problem import Problem
 
 
 def refutation(objective: Problem, w: Array, z: Array | None, gap: float) -> str:
-    """A sentence for a negative gap, which names an example if one is found.
+    """Write a sentence for a negative gap, which names an example if one is found.
 
     `z` is a dual point, examples end to end; without one, answers at other weights are compared.
     """
@@ -36,7 +36,7 @@ def refutation(objective: Problem, w: Array, z: Array | None, gap: float) -> str
 
 
 def _beaten(objective: Objective, w: Array, z: Array | None) -> tuple[int, float, float] | None:
-    """An example, the score of its answer at w, and a higher one of another point."""
+    """Find an example, the score of its answer at w, and a higher one of another point."""
     others = [_points(objective, z)] if z is not None else []
     others += [dict(objective.each_prediction(at, objective.active)) for at in (0 * w, w / 2, 2 * w, -w)]
     for i, own in objective.each_prediction(w, objective.active):
@@ -53,7 +53,7 @@ def _points(objective: Objective, z: Array) -> dict[int, Array]:
 
 
 def _scores(objective: Objective, w: Array, i: int) -> Array:
-    """theta_i + c_i, local and then shared parts."""
+    """Return theta_i + c_i, local and then shared parts."""
     scoring = objective.scoring
     cost = objective.cost[scoring.start[i] : scoring.start[i + 1]]
     return np.concatenate([scoring.scores(w, i, i + 1) + cost, scoring.shared(w)])

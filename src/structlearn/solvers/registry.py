@@ -1,4 +1,4 @@
-"""The solvers by name: one entry each, of which help texts, refusals, `compare` and the docs are made.
+"""The solvers by name: help texts, refusals, `compare` and the docs are made from their entries.
 
 A new solver is its own file and an entry here. Its options with their help, what it needs and the penalties
 that it takes are declared in its class, which is imported when they are asked for.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 
 if TYPE_CHECKING:
     from structlearn.solvers.solver import Solver
@@ -51,27 +51,27 @@ class SolverEntry:
         """Its options and what they mean, as its class has them."""
         from structlearn.solvers.options import options_of
 
-        return options_of(located(self.make)) if self.make else {}
+        return options_of(resolve_name(self.make)) if self.make else {}
 
     @cached_property
     def needs(self) -> frozenset[str]:
         """What the problem must have, of `structlearn.solvers.needs.NEEDS`, as its class says."""
         from structlearn.solvers.options import class_of
 
-        return class_of(located(self.make)).needs if self.make else frozenset()
+        return class_of(resolve_name(self.make)).needs if self.make else frozenset()
 
     @cached_property
     def penalties(self) -> tuple[str, ...]:
         """The penalties that it takes, as its class says."""
         from structlearn.solvers.options import class_of
 
-        return class_of(located(self.make)).penalties if self.make else ("l2",)
+        return class_of(resolve_name(self.make)).penalties if self.make else ("l2",)
 
-    def made(self, options: Mapping[str, object]) -> Solver:
-        """The solver with these options, which must be its own."""
+    def make_solver(self, options: Mapping[str, object]) -> Solver:
+        """Make the solver with these options, which must be its own."""
         from structlearn.solvers.options import with_objects
 
-        made: Solver = located(self.make)(**with_objects(options))
+        made: Solver = resolve_name(self.make)(**with_objects(options))
         return made
 
 
@@ -199,22 +199,22 @@ SOLVERS: Registry[SolverEntry] = Registry(
 
 
 def solvers_for(family: str) -> list[str]:
-    """The names of the solvers that train a family of losses, those made for it first."""
+    """Return the names of the solvers that train a family of losses, those made for it first."""
     fit = [entry for entry in SOLVERS.values() if family in entry.trains]
     return [entry.name for entry in sorted(fit, key=lambda entry: entry.trains.index(family))]
 
 
 def structured_solvers() -> list[str]:
-    """The names of the solvers of losses over structures, which all but those of least squares are."""
+    """Return the names of the solvers of losses over structures: all but those of least squares."""
     return [entry.name for entry in SOLVERS.values() if set(entry.trains) != {SQUARES}]
 
 
 def whole_name(name: str) -> str:
-    """The name that a short one stands for; any other stands for itself."""
+    """Return the name that a short one stands for; any other stands for itself."""
     return next((entry.name for entry in SOLVERS.values() if entry.short and entry.short == name), name)
 
 
 def compared_solvers() -> list[str]:
-    """The names of the solvers that `compare` tries where none is named, in its order."""
+    """Return the names of the solvers that `compare` tries where none is named, in its order."""
     places = {entry.name: entry.compared for entry in SOLVERS.values() if entry.compared is not None}
     return sorted(places, key=places.__getitem__)

@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class History:
-    """The trace of a training run, a `Row` an evaluation; a column by its name: ``history.gap``.
+    """The trace of a training run, one `Row` per evaluation; columns by name: ``history.gap``.
 
     `primal` and `dual` are the best values seen so far, `gap` is their difference. A solver may add columns
     of its own, which follow these.
@@ -59,7 +59,7 @@ class History:
         return iter(self.rows)
 
     def __getitem__(self, key: str | int | slice) -> Any:
-        """A column by name, a row by number."""
+        """Return a column by name, a row by number."""
         if isinstance(key, str):
             if key in self.extra:
                 return np.array(self.extra[key])
@@ -73,7 +73,7 @@ class History:
         raise AttributeError(f"History has the columns {', '.join(Row._fields)}; got {name!r}.")
 
     def append(self, row: Row, **extra: float) -> None:
-        """Add a row; whoever adds further columns does so from the first row on."""
+        """Add a row; further columns must be added from the first row on."""
         self.rows.append(row)
         for name, value in extra.items():
             self.extra.setdefault(name, []).append(value)
@@ -117,7 +117,7 @@ class History:
         return axes
 
     def to_frame(self) -> pd.DataFrame:
-        """The trace as a pandas DataFrame (pandas is optional)."""
+        """Return the trace as a pandas DataFrame (pandas is optional)."""
         import pandas as pd
 
         return pd.DataFrame(self._table(), columns=list(self.columns))
@@ -166,7 +166,7 @@ class Certificate:
         return "\n".join(f"{name}: {_plain(value)}" for name, value in self.as_dict().items())
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks, in their colours."""
+        """Return a table, for notebooks, in their colours."""
         left = 'style="text-align: left; white-space: normal"'
         rows = (
             f'<tr><th scope="row" {left}>{name}</th><td {left}>{escape(_plain(value))}</td></tr>'
@@ -213,7 +213,7 @@ class Solution:
         return {**self.__dict__, "state": None, "content_hash": ""}
 
     def fits(self, problem: Problem) -> bool:
-        """Whether there is a dual point that is feasible in a problem: its examples have the same outputs."""
+        """Return whether there is a dual point that is feasible in a problem, whose outputs are the same."""
         return self.point is not None and self.polytopes != "" and self.polytopes == problem.polytopes
 
     def start_for(self, problem: Problem) -> Solution | None:

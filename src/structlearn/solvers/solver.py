@@ -15,7 +15,7 @@ from structlearn.solvers.solution import DualPoint, Solution
 
 
 class Counting(Protocol):
-    """What every state tells."""
+    """The part that all states have in common."""
 
     @property
     def oracle_calls(self) -> int:
@@ -69,25 +69,25 @@ class Solver(Protocol[Kind, State]):
     resumes: ClassVar[bool]
 
     def start(self, objective: Kind, rng: np.random.Generator, warm: Solution | None) -> State:
-        """The first state. Compiles what `step` will need, so that the clock starts after it."""
+        """Return the first state. Compile what `step` will need, so that the clock starts after it."""
 
     def step(self, objective: Kind, state: State, rng: np.random.Generator) -> State:
-        """The next state; arrays may be changed in place."""
+        """Return the next state; arrays may be changed in place."""
 
     def progress(self, state: State) -> Progress:
-        """How far the state has come."""
+        """Return how far the state has come."""
 
     def candidates(self, objective: Kind, state: State) -> list[Candidate]:
-        """What may be certified now."""
+        """Return what may be certified now."""
 
     def settle(self, objective: Kind, state: State) -> tuple[State, DualPoint | None]:
         """Make a state consistent again after the last step (or an interruption); its dual point, if kept."""
 
     def saved(self, objective: Kind, state: State) -> State:
-        """The state as it is written to a checkpoint: a record of arrays and plain values (see `states`)."""
+        """Return the state as a checkpoint holds it: a record of arrays and plain values (see `states`)."""
 
     def restored(self, objective: Kind, saved: State) -> State:
-        """The state that was `saved`; ValueError if it is not one of this objective."""
+        """Return the state that was `saved`; ValueError if it is not one of this objective."""
 
 
 class SolverBase(Generic[State]):

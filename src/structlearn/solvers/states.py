@@ -38,7 +38,7 @@ def save_state(path: str | Path, value: object, **notes: object) -> None:
 
 
 def load_state(file: TensorFile) -> Any:
-    """The tree of a file that `save_state` wrote."""
+    """Return the tree of a file that `save_state` wrote."""
     loaded: dict[str, Array] = {}
 
     def load(name: str) -> Array:
@@ -55,12 +55,12 @@ def load_state(file: TensorFile) -> Any:
 
 
 def open_state(path: str | Path, memory: Memory | None = None) -> TensorFile:
-    """The file, opened: its notes can be looked at before its arrays are read."""
+    """Open the file: its notes can be looked at before its arrays are read."""
     return TensorFile(path, memory, "checkpoint")
 
 
 def flatten(value: object, arrays: dict[str, Array]) -> object:
-    """The JSON tree of a value, whose arrays are added to `arrays`."""
+    """Return the JSON tree of a value, whose arrays are added to `arrays`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -85,7 +85,7 @@ def flatten(value: object, arrays: dict[str, Array]) -> object:
 
 
 def unflatten(tree: object, load: Callable[[str], Array]) -> object:
-    """The value of a JSON tree; `load` gives an array by its name."""
+    """Return the value of a JSON tree; `load` gives an array by its name."""
     if not isinstance(tree, dict):
         return tree
     if "array" in tree:
@@ -101,7 +101,7 @@ def unflatten(tree: object, load: Callable[[str], Array]) -> object:
 
 
 def _record(name: str, fields: Mapping[str, object]) -> object:
-    """A record by the name of its class, among the modules that are imported; TypeError for anything else."""
+    """Make a record by the name of its class, among imported modules; TypeError for anything else."""
     module, _, own = name.partition(":")
     known = vars(sys.modules[module])
     if own == "State" and own not in known:  # what all states were called in files of 0.1
@@ -125,7 +125,7 @@ def _hints(kind: type) -> dict[str, object]:
 
 
 def _fits(value: object, hint: object) -> bool:
-    """Whether a value is of a kind that states can hold; other kinds are written in a form of their own."""
+    """Return whether states can hold a value as it is; other kinds are written in forms of their own."""
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, one) for one in get_args(hint))
     kind = get_origin(hint) or hint
@@ -140,8 +140,8 @@ def _fits(value: object, hint: object) -> bool:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
-    """What does not fit in any other way is a ValueError, too."""
+def refuse_misfits() -> Iterator[None]:
+    """Raise a ValueError also for what does not fit in any other way."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
@@ -149,7 +149,7 @@ def refusing() -> Iterator[None]:
 
 
 def check_saved(record: Mapping[str, Any], best: type, n_weights: int) -> None:
-    """ValueError if the record of a run is not of its kinds; `best` is that of the best so far."""
+    """Raise a ValueError if the record of a run is not of its kinds; `best` is that of the best so far."""
     plain = [record["next_check"], record["seconds"], *record["extra"].values()]
     several = [value for values in record["columns"].values() for value in values]
     fits = all(map(_is_number, plain + several)) and isfinite(record["seconds"])
@@ -158,11 +158,11 @@ def check_saved(record: Mapping[str, Any], best: type, n_weights: int) -> None:
     fits = fits and int(record["random"]["state"]["inc"]) % 2 == 1  # an even one may repeat a number for ever
     if not fits or not isinstance(record["best"], best):
         raise misfit()
-    check_weights(record["best"], n_weights)
+    check_weight_count(record["best"], n_weights)
 
 
 def _fields(name: str, value: object) -> Iterator[tuple[str, object]]:
-    """What is in a state, in the records in it and in their tuples, by the names of the fields."""
+    """Yield what is in a state, in the records in it and in their tuples, by the names of the fields."""
     if isinstance(value, tuple):
         for inner, one in zip(getattr(value, "_fields", repeat(name)), value):
             yield from _fields(inner, one)
@@ -171,7 +171,7 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, object]]:
 
 
 def _is_kept(name: str, value: object) -> bool:
-    """Counts from zero on, or a budget would never be spent; numbers, or a search for a root may not end."""
+    """Accept counts from zero on, or a budget would never be spent; and numbers, or a search may not end."""
     if isinstance(value, int):
         return 0 <= value < MOST
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
@@ -179,8 +179,8 @@ def _is_kept(name: str, value: object) -> bool:
     return True
 
 
-def check_weights(record: object, n_weights: int) -> None:
-    """ValueError if a record has weights of another size."""
+def check_weight_count(record: object, n_weights: int) -> None:
+    """Raise a ValueError if a record has weights of another size."""
     w = getattr(record, "w", None)
     if w is not None and w.shape != (n_weights,):
         raise misfit()

@@ -39,7 +39,7 @@ class Tolerance(NamedTuple):
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop: at a gap, or when a budget is spent. Seconds are those of the clock, but compilation.
+    """When to stop: at a gap, or when a budget is spent. Seconds are by the clock, without compilation.
 
     `tol` is a share of P(0) where `relative` is set; otherwise an absolute gap as long as P(0) is within a
     factor of 10 of 1, and a share of P(0)/10 above, of 10 P(0) below.
@@ -52,7 +52,7 @@ class Stopping:
     relative: bool = False
 
     def tolerance(self, at_zero: float) -> Tolerance:
-        """The gap at which training ends where P(0) is `at_zero`; absolute where that is 0."""
+        """Return the gap at which training ends where P(0) is `at_zero`; absolute where that is 0."""
         if not at_zero > 0:
             return Tolerance(self.tol)
         if self.relative:

@@ -12,22 +12,23 @@ from math import prod
 
 import numpy as np
 
-from structlearn.storage.schema import check_form, count
+from structlearn.core.forms import count
+from structlearn.storage.schema import check_form
 from structlearn.storage.tensors import TensorEntry
 
 #: Shorter arrays are written as they are.
 LEAST = 1024
 #: Positions have 32 bits.
 MOST = 1 << 32
-#: So many entries an array may have, however few of them are stored.
+#: The number of entries that an array may have, however few of them are stored.
 ALWAYS = 1 << 20
-#: Beyond that, so many for each that is stored.
+#: Beyond that, the number of entries for each that is stored.
 _THINNEST = 1000
 _SHARE = 1 / 3
 _BITS = {4: np.uint32, 8: np.uint64}
 
 
-def pack(tensors: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
+def compact_arrays(tensors: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
     """Return the tensors with mostly-zero ones written compactly, and the shapes of these by name."""
     packed: dict[str, np.ndarray] = {}
     shapes: dict[str, list[int]] = {}
@@ -43,7 +44,7 @@ def pack(tensors: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict
 
 
 def _positions(array: np.ndarray) -> np.ndarray | None:
-    """Where an array is not zero; None if it is too short or has too little zeros to be worth it."""
+    """Return where an array is not zero; None if it is too short or has too few zeros to be worth it."""
     if not LEAST <= array.size < MOST or array.dtype.itemsize not in _BITS or array.dtype.kind not in "fiu":
         return None
     present = array.reshape(-1).view(_BITS[array.dtype.itemsize]) != 0
@@ -76,12 +77,12 @@ def _check_parts(name: str, shape: list, index: TensorEntry, value: TensorEntry)
 
 
 def check_density(name: str, shape: tuple[int, ...], n_stored: int) -> None:
-    """ValueError for an array that is all but empty, where nothing else says that it is so large."""
+    """Raise a ValueError for an array that is all but empty, where nothing else explains its size."""
     if prod(shape) > ALWAYS + _THINNEST * n_stored:
         raise ValueError(f"the array {name!a} has {prod(shape)} entries but {n_stored} values")
 
 
-def fill(name: str, shape: tuple[int, ...], index: np.ndarray, value: np.ndarray) -> np.ndarray:
+def expand_array(name: str, shape: tuple[int, ...], index: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Return the array of these values at these positions; ValueError if it cannot have them."""
     if not (index[1:] > index[:-1]).all():
         raise ValueError(f"the positions of the array {name!a} do not increase")

@@ -20,9 +20,10 @@ from typing import Self
 
 import numpy as np
 
+from structlearn.core.forms import count, form
 from structlearn.storage.atomic import naming, put_in_place
 from structlearn.storage.errors import DataError
-from structlearn.storage.schema import check_form, count, read_json
+from structlearn.storage.schema import check_form, read_json
 from structlearn.storage.tensors import KINDS
 
 HEADER = "header.json"
@@ -39,8 +40,8 @@ def little(kind: np.dtype) -> np.dtype:
 _DTYPES = {little(kind).str for kind in KINDS.values()}
 
 
+@form("a type of numbers")
 def _dtype(value: object) -> bool:
-    """a type of numbers"""
     return isinstance(value, str) and value in _DTYPES
 
 
@@ -51,7 +52,7 @@ _ENTRY = {"dtype": _dtype, "shape": [count], "sha256": str}
 
 
 class _ArrayFile:
-    """An array that grows, in a file; all its rows have the type and the width of those it is opened for."""
+    """A growing array in a file; all rows have the type and the width of those that it is opened for."""
 
     def __init__(self, path: Path, rows: np.ndarray) -> None:
         self.path, self.kind, self.width = path, little(rows.dtype), rows.shape[1:]
@@ -76,7 +77,7 @@ class _ArrayFile:
 
 
 class FolderWriter:
-    """Writes a folder of arrays; use as a context: on an error nothing is left.
+    """A writer of a folder of arrays; use it as a context: on an error nothing is left.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class FolderWriter:
         parent = self.path.absolute().parent
         _forget_abandoned(parent, self.path.name)
         self.aside = Path(tempfile.mkdtemp(dir=parent, prefix=f".{self.path.name}.", suffix=".part"))
-        self._lock = _locked(self.aside)
+        self._lock = _lock_folder(self.aside)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -107,7 +108,7 @@ class FolderWriter:
             os.close(self._lock)
 
     def append(self, name: str, rows: np.ndarray) -> None:
-        """Further rows of an array, which all have one type and width."""
+        """Append rows to an array; all of them have one type and width."""
         with naming(self.path):
             if name not in self._arrays:
                 self._arrays[name] = _ArrayFile(self.aside / f"{name}.bin", rows)
@@ -138,7 +139,7 @@ class FolderWriter:
         put_in_place(self.aside, self.path, 0o777)
 
 
-def _locked(folder: Path) -> int | None:
+def _lock_folder(folder: Path) -> int | None:
     """Return a handle that holds a folder until this process ends.
 
     None where there are no locks, or it is held.
@@ -162,7 +163,7 @@ def _forget_abandoned(parent: Path, name: str) -> None:
     for found in list(parent.iterdir()):
         if not (found.name.startswith(f".{name}.") and found.name.endswith(".part") and found.is_dir()):
             continue
-        lock = None if found.is_symlink() else _locked(found)
+        lock = None if found.is_symlink() else _lock_folder(found)
         if lock is not None:
             shutil.rmtree(found, ignore_errors=True)
             os.close(lock)

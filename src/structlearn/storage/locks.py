@@ -26,10 +26,10 @@ class FolderLock:
     def __init__(self, folder: str | Path) -> None:
         """Take the lock; BlockingIOError if another run has it."""
         self.path = Path(folder) / NAME
-        self._file = self._taken()
+        self._file = self._take_lock()
         self.held = self._file is not None
 
-    def _taken(self) -> IO[bytes] | None:
+    def _take_lock(self) -> IO[bytes] | None:
         while True:
             file = open(self.path, "ab")  # noqa: SIM115  (held until `release`)
             try:

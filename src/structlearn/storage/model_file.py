@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import structlearn
-from structlearn.storage.compact import check_density, fill, pack, whole_shapes
+from structlearn.storage.compact import check_density, compact_arrays, expand_array, whole_shapes
 from structlearn.storage.schema import check_form
 from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 
@@ -51,18 +51,18 @@ _HEADER = {
 }
 
 
-def damaged(path: str | Path, why: object) -> ValueError:
+def damage_error(path: str | Path, why: object) -> ValueError:
     """Return the refusal of a file."""
     return ValueError(f"{path} is damaged: {str(why).rstrip('.')}.")
 
 
 @contextmanager
-def refusing(path: str | Path) -> Iterator[None]:
+def refuse_damaged(path: str | Path) -> Iterator[None]:
     """Let what is found wrong inside become the refusal of this file, unless it is that already."""
     try:
         yield
     except ValueError as error:
-        raise error if str(error).startswith(str(path)) else damaged(path, error) from None
+        raise error if str(error).startswith(str(path)) else damage_error(path, error) from None
 
 
 def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping[str, np.ndarray]) -> None:
@@ -71,7 +71,7 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
         raise ValueError(
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
-    packed, shapes = pack({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+    packed, shapes = compact_arrays({name: np.ascontiguousarray(array) for name, array in tensors.items()})
     about = {"format": FORMAT, "version": _least_version(header), "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
 
@@ -91,7 +91,7 @@ def _least_version(header: Mapping[str, Any]) -> int:
 
 
 class ModelFile:
-    """A model file, opened; ValueError if it is none or is damaged.
+    """An open model file; ValueError for another or a damaged file.
 
     Attributes
     ----------
@@ -110,13 +110,13 @@ class ModelFile:
         if self.header.get("format") != FORMAT:
             raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
         self._check_version(self.header.get("version"))
-        with refusing(self.path):
+        with refuse_damaged(self.path):
             self._sparse = self.header.get("sparse", {})
             self._all_shapes = whole_shapes(self._file.entries, self._sparse)
             self._set_part("", 0)
 
     def _set_part(self, prefix: str, depth: int) -> None:
-        """Be the model whose arrays have names that begin so."""
+        """Become the model whose arrays have names that begin with `prefix`."""
         check_form(self.header, _HEADER, "")
         if self.header["structure"] is not None:
             check_form(self.header["structure"], DESCRIPTION, "structure")
@@ -125,9 +125,9 @@ class ModelFile:
         self.shapes = {name.removeprefix(prefix): shape for name, shape in known if name.startswith(prefix)}
         self._check_always_there()
 
-    def nested(self, name: str) -> ModelFile:
+    def nested_model(self, name: str) -> ModelFile:
         """Return the model of a name inside this one."""
-        with refusing(self.path):
+        with refuse_damaged(self.path):
             if self._depth >= _DEEPEST:
                 raise ValueError(f"models lie more than {_DEEPEST} deep in it")
             inner = copy(self)
@@ -137,14 +137,14 @@ class ModelFile:
 
     def _check_version(self, version: object) -> None:
         if type(version) is not int:
-            raise damaged(self.path, "it lacks its format version")
+            raise damage_error(self.path, "it lacks its format version")
         if version > VERSION:
             raise ValueError(
                 f"{self.path} has model format {version}; this version of structlearn reads up to {VERSION}: "
                 "upgrade structlearn."
             )
         if version > 2 and not self._file.hashed:
-            raise damaged(self.path, "it lacks its hashes")
+            raise damage_error(self.path, "it lacks its hashes")
 
     def _check_always_there(self) -> None:
         missing = {"weights", "history"} - self.shapes.keys()
@@ -167,17 +167,17 @@ class ModelFile:
         `sized` says that its shape is known to be right. Else a mostly-zero array may not be much larger than
         what the file holds of it.
         """
-        with refusing(self.path):
+        with refuse_damaged(self.path):
             shape, whole = self.shapes[name], self._prefix + name
             if whole not in self._sparse:
                 return self._finite(name, whole)
             if not sized:
                 check_density(name, shape, prod(self._entry(name).shape))
             value = self._finite(name, f"{whole}:value")
-            return fill(name, shape, self._file.load(f"{whole}:index"), value)
+            return expand_array(name, shape, self._file.load(f"{whole}:index"), value)
 
     def n_nonzero(self, name: str) -> int:
-        """How many entries of an array are not zero."""
+        """Return the number of entries of an array that are not zero."""
         return int(np.count_nonzero(self._file.load(f"{name}:value" if name in self._sparse else name)))
 
     def _finite(self, name: str, part: str) -> np.ndarray:
@@ -202,11 +202,11 @@ def nested_name(model: str, array: str) -> str:
 
 
 def text_array(lines: Iterable[str]) -> np.ndarray:
-    """Lines as a file has them: their bytes, a newline after each."""
+    """Return lines as a file holds them: their bytes, a newline after each."""
     return np.frombuffer("".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8)
 
 
-def lines_of(text: np.ndarray) -> list[str]:
+def text_lines(text: np.ndarray) -> list[str]:
     """Return the inverse of `text_array`."""
     if text.dtype != np.uint8:
         raise ValueError("its text arrays are not UTF-8 bytes")

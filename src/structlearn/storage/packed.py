@@ -2,16 +2,16 @@
 
 Seven kinds. The features are `features`, or `data`, `indices` and `indptr` of a CSR matrix:
 
-    classes     a row an example       codes (n,): positions in the header's classes
-    sets        a row an example       codes, end to end; starts (n + 1,)
-    numbers     a row an example       targets (n,)
-    chain       a row a position       starts (n + 1,): first rows; codes: a label a row
-    matching    a row a pair of nodes  starts (n + 1,): first rows; shapes (n, 2); links (k, 2), row and
+    classes     a row per example      codes (n,): positions in the header's classes
+    sets        a row per example      codes, end to end; starts (n + 1,)
+    numbers     a row per example      targets (n,)
+    chain       a row per position     starts (n + 1,): first rows; codes: a label per row
+    matching    a row per node pair    starts (n + 1,): first rows; shapes (n, 2); links (k, 2), row and
                                        column; link_starts (n + 1,)
-    graph       a row a node           starts (n + 1,); codes: -1 where it is not known; edges (E, 2), nodes
+    graph       a row per node         starts (n + 1,); codes: -1 where it is not known; edges (E, 2), nodes
                                        counted in each graph; edge_starts (n + 1,); perhaps edge_features
                                        (E, k), and types: positions in the header's types
-    grid        a row a pixel          starts (n + 1,); shapes (n, 2) or, of volumes, (n, 3); codes, as above
+    grid        a row per pixel        starts (n + 1,); shapes (n, 2) or, of volumes, (n, 3); codes, as above
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class PackedLinks(LazyList[np.ndarray]):
 
 
 def is_packed(path: str | Path) -> bool:
-    """Whether a folder claims to be packed data."""
+    """Return whether a folder claims to be packed data."""
     return (Path(path) / HEADER).is_file()
 
 

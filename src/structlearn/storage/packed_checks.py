@@ -1,4 +1,4 @@
-"""Whether the arrays of packed data belong together: what is read in place is looked up without a check."""
+"""Checks that the arrays of packed data belong together: later lookups in them are not checked."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Literal
 
 import numpy as np
 
+from structlearn.core.forms import count, form
 from structlearn.storage.packed_graphs import UNKNOWN, check_edges
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 #: Rows that are looked at at once.
 _ROWS = 1 << 20
 
 
+@form("a label, a string or a number")
 def _label(value: object) -> bool:
-    """a label, a string or a number"""
     return isinstance(value, str | int | float)
 
 
@@ -31,7 +32,7 @@ _HEADER = {
 
 
 def check_packed(header: dict, arrays: Mapping[str, np.ndarray], *, contents: bool) -> None:
-    """ValueError for a header that none of ours is, and for arrays that are missing or do not fit each other.
+    """Raise a ValueError for a foreign header, and for arrays that are missing or do not fit each other.
 
     With `contents`, every entry is looked at.
     """
@@ -129,7 +130,7 @@ class _Arrays:
             raise ValueError("links are out of range")
 
     def check_products(self, n_rows: int) -> None:
-        """Shapes of as many rows as examples have."""
+        """Check that there are shapes for as many rows as the examples have."""
         shapes = self["shapes"]
         if len(shapes) and (shapes.min() < 0 or shapes.max() > n_rows):
             raise ValueError("shapes are out of range")

@@ -43,7 +43,7 @@ class PackedGraphs(LazyList[tuple]):
 
     @property
     def shapes(self) -> np.ndarray:
-        """(n, 1): how many nodes each graph has."""
+        """The numbers of nodes of the graphs, (n, 1)."""
         return np.diff(self.starts)[:, None]
 
     def __len__(self) -> int:
@@ -143,7 +143,7 @@ def _columns(one: tuple, i: int) -> tuple[Any, Any, Any, Any]:
 
 
 def check_edges(edges: np.ndarray, n_nodes: np.ndarray, where: str) -> None:
-    """ValueError for an edge that leaves its graph, of so many nodes, or joins a node with itself."""
+    """Raise a ValueError for an edge that leaves its graph of `n_nodes`, or joins a node with itself."""
     wrong = np.flatnonzero((edges < 0).any(axis=1) | (edges >= n_nodes[:, None]).any(axis=1))
     if wrong.size:
         pair = tuple(edges[wrong[0]].tolist())
@@ -163,7 +163,7 @@ def _of_all(parts: Sequence[np.ndarray | None], name: str) -> np.ndarray | None:
 
 
 def is_known(labels: np.ndarray) -> np.ndarray:
-    """Which labels are neither -1 nor None."""
+    """Return which labels are neither -1 nor None."""
     if labels.dtype == object:
         return np.array([one is not None and one != UNKNOWN for one in labels], dtype=bool)
     return labels != UNKNOWN if labels.dtype.kind in "if" else np.ones(labels.shape, dtype=bool)

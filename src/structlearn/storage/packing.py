@@ -17,7 +17,7 @@ from structlearn.storage.packed_graphs import UNKNOWN, graph_batch, is_known
 
 
 class PackedWriter:
-    """Writes packed data batch by batch; use as a context. On an error nothing is left.
+    """A writer of packed data, batch by batch; use it as a context. On an error nothing is left.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class PackedWriter:
         Folder to make.
     kind : {"classes", "sets", "numbers", "chain", "matching", "graph", "grid"}
     notes, texts, arrays : what to keep beside the data: JSON, and lists of strings and arrays by name
-    classes : all labels, where some may not occur
+    classes : all labels, also those that may not occur
 
     Examples
     --------
@@ -70,7 +70,7 @@ class PackedWriter:
             self._folder.__exit__(kind, *rest)
 
     def append(self, X: Matrix | Sequence[Matrix], y: Sequence | np.ndarray) -> None:
-        """Further examples, as `fit` of the kind's estimator takes them.
+        """Append examples, as `fit` of the kind's estimator takes them.
 
         After a batch that is refused nothing is packed: a part of it may have been written.
         """
@@ -88,11 +88,11 @@ class PackedWriter:
 
     def _append_classes(self, X: Matrix, y: ArrayLike) -> None:
         self._rows(X)
-        self._folder.append("codes", self._coded(np.asarray(y)))
+        self._folder.append("codes", self._code_labels(np.asarray(y)))
 
     def _append_sets(self, X: Matrix, y: Sequence[Sequence]) -> None:
         self._rows(X)
-        self._folder.append("codes", self._coded(np.array([label for one in y for label in one])))
+        self._folder.append("codes", self._code_labels(np.array([label for one in y for label in one])))
         self._starts("starts", np.array([len(one) for one in y]))
 
     def _append_numbers(self, X: Matrix, y: ArrayLike) -> None:
@@ -105,9 +105,9 @@ class PackedWriter:
         if (rows != lengths).any():
             i = int(np.argmax(rows != lengths))
             raise ValueError(f"Sequence {i} of a batch has {rows[i]} rows of features, {lengths[i]} labels.")
-        self._rows(_stacked(X))
+        self._rows(_stack_rows(X))
         self._starts("starts", lengths)
-        self._folder.append("codes", self._coded(np.concatenate([np.asarray(one) for one in y])))
+        self._folder.append("codes", self._code_labels(np.concatenate([np.asarray(one) for one in y])))
 
     def _append_matching(self, X: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> None:
         shapes = np.array([np.shape(one)[:2] for one in X], dtype=np.int64)
@@ -120,7 +120,7 @@ class PackedWriter:
         self._starts("link_starts", np.array([len(one) for one in links]))
 
     def _append_graph(self, X: Sequence[tuple], y: Sequence[ArrayLike]) -> None:
-        """Nodes and edges of all graphs, end to end; edge features are of the type of the node features."""
+        """Append nodes and edges of all graphs, end to end; edge features get the type of node features."""
         found = graph_batch(X)
         self._nodes(found.nodes, found.n_nodes, y)
         self._folder.append("edges", found.edges)
@@ -132,7 +132,7 @@ class PackedWriter:
         if found.edge_features is not None:
             self._finite("edge_features", found.edge_features.astype(_kind(found.nodes), copy=False))
         if found.types is not None:
-            self._folder.append("types", _numbered(found.types, self._types))
+            self._folder.append("types", _number_labels(found.types, self._types))
 
     def _append_grid(self, X: Sequence[np.ndarray], y: Sequence[ArrayLike]) -> None:
         images = [np.asarray(one) for one in X]
@@ -149,7 +149,7 @@ class PackedWriter:
         self._folder.append("shapes", shapes)
 
     def _nodes(self, rows: np.ndarray, lengths: np.ndarray, y: Sequence[ArrayLike]) -> None:
-        """Features and labels of nodes, of which some may not be known."""
+        """Append features and labels of nodes, some of which may be unknown."""
         labels = [np.asarray(one).ravel() for one in y]
         odd = np.flatnonzero(lengths != [one.size for one in labels])
         if odd.size:
@@ -161,13 +161,13 @@ class PackedWriter:
         codes = np.full(len(rows), UNKNOWN, dtype=np.int32)
         there = [label for one, mask in zip(labels, known) for label in one[mask].tolist()]
         _check_one_kind(there)
-        codes[np.concatenate(known)] = self._coded(np.array(there))
+        codes[np.concatenate(known)] = self._code_labels(np.array(there))
         self._folder.append("codes", codes)
 
     # ---- columns -----------------------------------------------------------------------------------
 
     def _rows(self, X: Matrix) -> None:
-        """Rows of features: float32 stays, everything else becomes float64."""
+        """Append rows of features: float32 stays, everything else becomes float64."""
         if self._n_features is None:
             self._n_features, self._sparse = X.shape[1], sparse.issparse(X)
         if X.shape[1] != self._n_features or sparse.issparse(X) != self._sparse:
@@ -188,7 +188,7 @@ class PackedWriter:
         self._folder.append(name, values)
 
     def _starts(self, name: str, sizes: np.ndarray) -> None:
-        """Where each of further items begins, and at the end where the last one ends."""
+        """Append where each of further items begins; at the end, where the last one ends."""
         if name not in self._ends:
             self._ends[name] = 0
             self._folder.append(name, np.zeros(1, dtype=np.int64))
@@ -196,9 +196,9 @@ class PackedWriter:
         self._ends[name] = int(ends[-1])
         self._folder.append(name, ends)
 
-    def _coded(self, labels: np.ndarray) -> np.ndarray:
-        """Labels by the order in which they were first seen; `_finish` sorts them."""
-        return _numbered(labels, self._codes)
+    def _code_labels(self, labels: np.ndarray) -> np.ndarray:
+        """Return labels as numbers, in the order in which they were first seen; `_finish` sorts them."""
+        return _number_labels(labels, self._codes)
 
     def _finish(self) -> None:
         if self._refused:
@@ -251,19 +251,19 @@ def _length(X: Matrix | Sequence[Matrix]) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _stacked(X: Sequence[Matrix]) -> Matrix:
+def _stack_rows(X: Sequence[Matrix]) -> Matrix:
     if any(sparse.issparse(one) for one in X):
         return sparse.vstack([sparse.csr_matrix(one) for one in X], format="csr")
     return np.concatenate([np.asarray(one) for one in X])
 
 
 def _kind(X: Matrix) -> type[np.floating]:
-    """float32 stays, everything else becomes float64."""
+    """Return the type to store: float32 stays, everything else becomes float64."""
     return np.float32 if X.dtype == np.float32 else np.float64
 
 
-def _numbered(labels: np.ndarray, numbers: dict[Any, int]) -> np.ndarray:
-    """Numbers of labels; those that are new get the next ones."""
+def _number_labels(labels: np.ndarray, numbers: dict[Any, int]) -> np.ndarray:
+    """Return the numbers of labels; new labels get the next ones."""
     found, inverse = np.unique(labels, return_inverse=True)
     own = [numbers.setdefault(label, len(numbers)) for label in found.tolist()]
     return np.array(own, dtype=np.int32)[inverse]
@@ -275,7 +275,7 @@ def _check_one_kind(labels: Iterable[object]) -> None:
 
 
 def _links(matching: np.ndarray) -> np.ndarray:
-    """(row, column) of the links of a table, or of a vector of column numbers with -1 for none."""
+    """Return (row, column) of the links of a table, or of a vector of column numbers with -1 for none."""
     if matching.ndim == 2:
         return np.argwhere(matching)
     row = np.flatnonzero(matching >= 0)

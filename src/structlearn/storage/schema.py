@@ -1,4 +1,4 @@
-"""What a file says, against what it must say: the first thing that does not fit is one sentence."""
+"""Checks of what a file says against what it must say; the first misfit becomes one sentence."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 
+from structlearn.core.forms import Form
+
 T = TypeVar("T")
 
 #: Deeper nesting than any file of ours has; walking through it must not exhaust the stack.
@@ -14,15 +16,10 @@ _DEEPEST = 100
 _NUMBERS: dict[object, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,)}
 
 
-def count(value: object) -> bool:
-    """a number of at least 0"""
-    return type(value) is int and value >= 0
-
-
 def read_json(text: str | bytes, form: type[T], name: str) -> T:
     """Read the value of a JSON text, of this form (see `check_form`).
 
-    ValueError if it is none or of another, repeats a key of an object, or nests too deeply.
+    ValueError if it is not JSON or of another form, repeats a key of an object, or nests too deeply.
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique)
@@ -51,7 +48,7 @@ def _inside(value: dict | list) -> list[dict | list]:
 
 
 def check_form(value: object, form: object, name: str) -> None:
-    """ValueError that names the first part of `value` that has not the form it must have.
+    """Raise a ValueError that names the first part of `value` that does not have its form.
 
     Parameters
     ----------
@@ -60,7 +57,7 @@ def check_form(value: object, form: object, name: str) -> None:
         A type hint: Any, None, bool, int, float, str, a union, a Literal, list[T] (or tuple[T, ...],
         Sequence[T]) or dict[str, T]; other hints are not looked at. Or a mapping from the keys that there
         must be (or may be, if they end with "?") to their forms. Or a list of one form, that of all items.
-        Or a function that says whether the value will do, whose docstring says what does.
+        Or a `Form`, or a function that says whether the value will do, whose docstring says what does.
     name : what to call it
     """
     origin = get_origin(form)
@@ -123,7 +120,7 @@ def _wrong(value: object, form: object, name: str) -> ValueError:
     if isinstance(form, type) and not get_args(form):
         noun = form.__name__
     else:
-        noun = str(form.__doc__) if _is_question(form) else str(form)
+        noun = form.what if isinstance(form, Form) else str(form.__doc__ if _is_question(form) else form)
     return ValueError(f"{name} must be {noun}, not {_short(value)}")
 
 

@@ -16,9 +16,10 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from structlearn.core.forms import count
 from structlearn.core.memory import Memory
 from structlearn.storage.atomic import atomic_write
-from structlearn.storage.schema import check_form, count, read_json
+from structlearn.storage.schema import check_form, read_json
 
 _KEY = "structlearn"
 _METADATA = "__metadata__"
@@ -38,7 +39,7 @@ _HASH_BYTES = 16
 
 
 def write_tensors(path: str | Path, arrays: Mapping[str, np.ndarray], notes: Mapping[str, object]) -> None:
-    """Arrays, their hashes and JSON notes; whole or not at all."""
+    """Write arrays, their hashes and JSON notes; whole or not at all."""
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     hashes = {name: array_hash(array) for name, array in flat.items()}
     entries: dict[str, dict[str, object]] = {}
@@ -92,7 +93,7 @@ class TensorEntry(NamedTuple):
 
 
 class TensorFile:
-    """A safetensors file with notes of ours, opened; ValueError if it is none or is damaged.
+    """An open safetensors file with notes of ours; ValueError for another or a damaged file.
 
     Attributes
     ----------
@@ -146,7 +147,7 @@ class TensorFile:
             raise ValueError("it is not as long as its header says")
 
     def load(self, name: str) -> np.ndarray:
-        """One array, new, its hash compared."""
+        """Read one array into new memory and compare its hash."""
         kind, shape, begin, _ = self.entries[name]
         array = self.memory.empty(prod(shape), kind)
         with open(self.path, "rb") as file:

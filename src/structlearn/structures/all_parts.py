@@ -38,7 +38,7 @@ class AllPartsScratch(NamedTuple):
 
 
 def squared_norm_record(structure: Structure) -> Quadratic:
-    """The record whose vertex is argmax <theta, z> - 1/2 ||z||^2, the norm over all parts."""
+    """Return the record whose vertex is argmax <theta, z> - 1/2 ||z||^2, the norm over all parts."""
     if not structure.has_linear_parts:
         return Quadratic(structure.record)
     own = structure.inner if isinstance(structure, Whole) else structure
@@ -61,7 +61,7 @@ def all_parts_workspace(structure: AllParts, shape: Shape) -> AllPartsScratch:
 def all_parts_project(
     structure: AllParts, shape: Shape, theta: Array, shared: Array, work: AllPartsScratch, point: Array
 ) -> float:
-    """`theta` and `shared` together are the scores of all parts, wherever they are cut."""
+    """Project with `theta` and `shared` together as the scores of all parts, wherever they are cut."""
     scores = work.scores[: theta.size + shared.size]
     assign(scores, theta)
     assign(scores[theta.size :], shared)

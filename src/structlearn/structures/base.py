@@ -1,4 +1,4 @@
-"""What every structure is: a polytope of part vectors, and the operations about it.
+"""The base of all structures: a polytope of part vectors, and the operations on it.
 
 A structure knows the polytope M of its outputs. It never sees weights, features or data.
 """
@@ -14,13 +14,12 @@ from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.callbacks import Callback
+from structlearn.core.callbacks import Callback, raise_uncompiled
 from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
 from structlearn.core.sentences import Statement
-from structlearn.core.uncompiled import raise_uncompiled
-from structlearn.structures.erased import ErasedStructure, Record, erase
+from structlearn.structures.erased import ErasedStructure, Record, erase_structure
 from structlearn.structures.regularized import Entropic, Quadratic
 
 #: Weights of labels or positions in a cost; None is one each.
@@ -48,7 +47,7 @@ class SparseVertices(NamedTuple):
         return cls(start, index[new], value)
 
     def dense(self, i: int, n_parts: int) -> Array:
-        """The part vector of example i."""
+        """Return the part vector of example i."""
         vertex = np.zeros(n_parts)
         entries = slice(self.start[i], self.start[i + 1])
         vertex[self.index[entries]] = self.value[entries]
@@ -99,14 +98,21 @@ class Structure(ABC):
         """Whether `maximize` is compiled, so that threads may run it side by side."""
         return self.python is None
 
+    @property
+    def to_the_end(self) -> Structure:
+        """The same structure without early stops, for questions that are asked once."""
+        return self
+
     def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
-        """Be told the questions of compiled code that follows, in its order: plain Python may work ahead."""
+        """Hear the questions of the compiled code that follows: plain Python may answer ahead."""
+        return
 
     def forget(self) -> None:
-        """Be told that compiled code has asked them."""
+        """Hear that compiled code has asked them."""
+        return
 
     def raise_failure(self) -> None:
-        """To be called after compiled code: raises what `maximize` has raised inside, if anything."""
+        """Raise what `maximize` has raised inside compiled code, if anything; call this after it."""
         raise_uncompiled()
         if self.python is not None:
             self.python.raise_failure()
@@ -123,21 +129,21 @@ class Structure(ABC):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What tells it from others, the same in every process; a record may hold addresses."""
+        """What tells this structure from others, equal in every process; a record may hold addresses."""
         return self.record
 
     def arguments(self) -> dict[str, object]:
-        """What the constructor needs to make this structure again."""
+        """Return what the constructor needs to make this structure again."""
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
     @classmethod
     def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
-        """The inverse of `arguments`, for those of a file, whose forms are right (see `registry`)."""
+        """Invert `arguments`, for those of a file, whose forms are right (see `registry`)."""
         return cls(**arguments)
 
     @abstractmethod
     def shape(self, theta: Array) -> Shape:
-        """(rows, columns) of the local parts in a part vector; ValueError if there is no such output."""
+        """Return (rows, columns) of a part vector's local parts; ValueError if there is no such output."""
 
     # ---- how scores of one example may be written as a table: what `structlearn.torch` takes ----------
 
@@ -165,14 +171,14 @@ class Structure(ABC):
         return ()
 
     def fits(self, shape: Shape | Array) -> bool | Array:
-        """Whether there are outputs of this shape: what compiled code may be asked about.
+        """Return whether there are outputs of this shape: what compiled code may be asked about.
 
         `shape` is (rows, columns), or two arrays of them for many examples; then the answer is an array.
         """
         return (shape[0] >= 1) & (shape[1] >= 1)
 
     def check_examples(self, shapes: Array, sizes: Array, n_shared: int) -> None:
-        """ValueError unless compiled code can answer for all examples of a data set.
+        """Raise a ValueError unless compiled code can answer for all examples of a data set.
 
         shapes : (n_examples, 2); sizes : their numbers of local parts; n_shared : that of shared ones.
         """
@@ -190,11 +196,11 @@ class Structure(ABC):
             )
 
     def most_entries(self, shape: Shape) -> int:
-        """How many parts of a vertex of this shape may be non-zero; all of them unless overridden."""
+        """Return how many parts of a vertex of this shape may be non-zero; all of them unless overridden."""
         return self.n_local(shape) + self.n_shared
 
     def most_entries_many(self, shapes: Array) -> Array:
-        """`most_entries` of every example; asked once for each shape that there is."""
+        """Return `most_entries` of every example; it is asked once for each shape."""
         kinds, inverse = shapes[:1], np.zeros(len(shapes), dtype=np.int64)
         if (shapes != kinds).any():
             kinds, inverse = np.unique(shapes, axis=0, return_inverse=True)
@@ -203,20 +209,20 @@ class Structure(ABC):
 
     @abstractmethod
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The part vector mu of the output y."""
+        """Return the part vector mu of the output y."""
 
     @abstractmethod
     def decode(self, vertex: Array) -> Any:
-        """The output y of a part vector."""
+        """Return the output y of a part vector."""
 
     @abstractmethod
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """C such that the task loss of the part vector z is Delta(z) = <c, z - mu> (Hamming, weighted)."""
+        """Return c such that the task loss of part vector z is Delta(z) = <c, z - mu> (Hamming, weighted)."""
 
     def encode_many(self, ys: Iterable[object], shapes: Array) -> SparseVertices:
-        """`encode` for the outputs of many examples."""
+        """Call `encode` for the outputs of many examples."""
         mus = [self.encode(y, (rows, columns)).ravel() for y, (rows, columns) in zip(ys, shapes.tolist())]
         index = [np.flatnonzero(mu) for mu in mus]
         start = np.concatenate([[0], np.cumsum([len(one) for one in index])])
@@ -225,7 +231,7 @@ class Structure(ABC):
         )
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
-        """The local parts' `cost` for many examples, end to end; `nodes` is then a list, one per example."""
+        """Return the local parts' `cost` for many examples, end to end; `nodes` has one entry per example."""
         nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
         costs = []
         for i, (rows, columns) in enumerate(shapes):
@@ -237,7 +243,7 @@ class Structure(ABC):
         return np.concatenate(costs)
 
     def some_options(self, options: dict[str, Any], some: slice, n_examples: int) -> dict[str, Any]:
-        """Options of `cost_many` for some of the examples that `options` are for."""
+        """Return options of `cost_many` for some of the examples that `options` are for."""
         nodes = options.get("nodes")
         if nodes is None:
             return options
@@ -274,7 +280,7 @@ class Structure(ABC):
         return self.respond(Quadratic(self.record), theta)[0]
 
     def respond(self, record: Record, theta: ArrayLike) -> tuple[Any, Any]:
-        """Vertices of `record` for one part vector, a list or a stack of them; and their values."""
+        """Return vertices of `record` for one part vector, a list or a stack of them; and their values."""
         if is_list_of(theta, self.part_ndim):
             return self._ask_list(record, theta, "Output {}")
         scores = np.asarray(theta, dtype=np.float64)
@@ -284,8 +290,8 @@ class Structure(ABC):
         return found[0], float(values[0])
 
     def _ask_list(self, record: Record, thetas: Sequence[ArrayLike], name: str) -> tuple[list[Array], Array]:
-        """One scratch memory for all of them; `name` is what to call the i-th in an error."""
-        given = [self._checked(theta) for theta in thetas]
+        """Answer all of them with one scratch memory; `name` is what to call the i-th in an error."""
+        given = [self.read_scores(theta) for theta in thetas]
         found, best = [], np.empty(len(given))
         if given:
             rows, columns = zip(*(shape for _, shape in given))
@@ -310,16 +316,16 @@ class Structure(ABC):
 
     @staticmethod
     def _erased(record: Record, largest: Shape) -> tuple[ErasedStructure, object]:
-        return erase(record, largest, operations_of(maximize_rows))
+        return erase_structure(record, largest, operations_of(maximize_rows))
 
     def _ask(self, erased: tuple[ErasedStructure, object], shape: Shape, theta: Array) -> tuple[Array, Array]:
-        """Equal shapes: one compiled call for all rows. `erased` is a record and what lives as long."""
+        """Answer scores of equal shape in one compiled call. `erased` is a record and what lives as long."""
         z, values = np.zeros(theta.shape), np.empty(len(theta))
         maximize_rows(erased[0], shape, self.n_local(shape), theta, z, values)
         self.raise_failure()
         return z, values
 
-    def _checked(self, given: ArrayLike) -> tuple[Array, Shape]:
+    def read_scores(self, given: ArrayLike) -> tuple[Array, Shape]:
         theta = _checked_scores(given)
         if theta.ndim != self.part_ndim:
             raise ValueError(f"Scores of one output have {self.part_ndim} axes; got {theta.ndim}.")
@@ -332,33 +338,33 @@ class Structure(ABC):
         return shape
 
     def n_local(self, shape: Shape | Array) -> Any:
-        """How many local parts an example of a shape has; of many, as in `fits`."""
+        """Return the number of local parts of an example of a shape; of many shapes, as in `fits`."""
         return shape[0] if self.has_graphs else shape[0] * shape[1]
 
     def n_curved(self, shape: Shape | Array) -> Any:
-        """How many of them, the first ones, the squared norm covers: all unless overridden."""
+        """Return how many of them, the first ones, the squared norm covers: all unless overridden."""
         return self.n_local(shape)
 
     def split(self, parts: Array, shape: Shape) -> tuple[Array, Array]:
-        """Local and shared entries of a flat part vector, as views."""
+        """Return local and shared entries of a flat part vector, as views."""
         n_local = self.n_local(shape)
         return parts[:n_local], parts[n_local:]
 
 
 def one_each(values: Sequence[Any] | None, n_examples: int, name: str) -> Sequence[Any]:
-    """`values`, one per example, or as many None; ValueError for another number of them."""
+    """Return `values`, one per example, or as many None; ValueError for another number of them."""
     if values is not None and len(values) != n_examples:
         raise ValueError(f"{name} must have one entry per example ({n_examples}); got {len(values)}.")
     return [None] * n_examples if values is None else values
 
 
 def is_list_of(values: object, ndim: int) -> TypeGuard[Sequence[ArrayLike]]:
-    """Whether `values` is a list or tuple of arrays with `ndim` axes; an empty one is."""
+    """Return whether `values` is a list or tuple of arrays with `ndim` axes; an empty one is."""
     return isinstance(values, list | tuple) and (not values or np.ndim(values[0]) == ndim)
 
 
 def label_count(n_labels: SupportsIndex, noun: str) -> int:
-    """`n_labels` as an integer from 1 to 2^31 - 1; ValueError if it is none."""
+    """Return `n_labels` as an integer from 1 to 2^31 - 1; ValueError if it is not one."""
     if index(n_labels) < 1:
         raise ValueError(f"{noun} has at least 1 label; got n_labels={n_labels}.")
     if index(n_labels) >= 1 << 31:
@@ -367,7 +373,7 @@ def label_count(n_labels: SupportsIndex, noun: str) -> int:
 
 
 def nothing_allowed(name: str) -> ValueError:
-    """The error for scores that forbid every output."""
+    """Make the error for scores that forbid every output."""
     return ValueError(f"{name} forbids every output (each has a part with score -inf): no output is allowed.")
 
 
@@ -382,7 +388,7 @@ def _checked_scores(given: ArrayLike) -> Array:
 def maximize_rows(
     structure: ErasedStructure, shape: Shape, n_local: int, theta: Array, z: Array, values: Array
 ) -> None:
-    """Vertices of a stack of part vectors of one shape."""
+    """Compute vertices of a stack of part vectors of one shape."""
     work = workspace(structure, shape)
     for i in range(theta.shape[0]):
         values[i] = maximize(structure, shape, theta[i, :n_local], theta[i, n_local:], work, z[i])

@@ -1,4 +1,4 @@
-"""What can be found out about a structure before training with it, as a report."""
+"""A report on what can be found out about a structure before training with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUGHLY = 1e-5
 
 @dataclass(frozen=True)
 class StructureReport:
-    """What `check_structure` has found.
+    """The findings of `check_structure`.
 
     Attributes
     ----------
@@ -98,11 +98,11 @@ def check_structure(
     """
     own = as_structure(structure)
     checks, problems = ["outputs"], []
-    known, wrong = _reported("outputs", partial(_outputs, own, X, y), [])
+    known, wrong = _run_check("outputs", partial(_outputs, own, X, y), [])
     problems += wrong
     case = Case(own, known, n_questions, np.random.default_rng(random_state))
     for name, check in _CHECKS.items() if known else ():
-        done, wrong = _reported(name, partial(check, case), True)
+        done, wrong = _run_check(name, partial(check, case), True)
         checks += [name] if done else []
         problems += wrong
     if raise_errors and problems:
@@ -111,7 +111,9 @@ def check_structure(
     return StructureReport(name, tuple(checks), tuple(problems))
 
 
-def _reported(name: str, check: Callable[[], tuple[Any, list[str]]], otherwise: Any) -> tuple[Any, list[str]]:
+def _run_check(
+    name: str, check: Callable[[], tuple[Any, list[str]]], otherwise: Any
+) -> tuple[Any, list[str]]:
     """Return what a check says; where the user's code raises, `otherwise` and a sentence about it."""
     try:
         return check()
@@ -122,7 +124,7 @@ def _reported(name: str, check: Callable[[], tuple[Any, list[str]]], otherwise: 
 def _outputs(
     structure: Structure, X: Sequence[Any], y: Sequence[Any]
 ) -> tuple[list[KnownOutputs], list[str]]:
-    """Every output has as many parts as its example, and is the same after decode and encode."""
+    """Check that outputs have as many parts as their examples, and survive decode and encode."""
     if len(X) != len(y):
         return [], [f"X has {len(X)} examples but y has {len(y)}: give one output per example."]
     shapes = [structure.shape(np.broadcast_to(0.0, x.shape[: structure.part_ndim])) for x in X]
@@ -137,7 +139,7 @@ def _outputs(
 
 
 def _is_kept(structure: Structure, z: Array, shape: tuple[int, int]) -> bool:
-    """Whether a part vector is the same after decode and encode."""
+    """Return whether a part vector is the same after decode and encode."""
     again = structure.encode(structure.decode(z), shape)
     return again.size == z.size and np.allclose(again.ravel(), z.ravel())
 
@@ -151,8 +153,8 @@ def _answers(case: Case) -> Found:
     return True, findings(case.structure, case.known, case.n_questions, int(case.rng.integers(1 << 31)))
 
 
-def _decoded(case: Case) -> Found:
-    """The outputs of answers are the same after encode and decode."""
+def _check_decoding(case: Case) -> Found:
+    """Check that the outputs of answers are the same after encode and decode."""
     if not case.structure.exact:
         return False, []
     for i, mu, z in case.pairs():
@@ -163,7 +165,7 @@ def _decoded(case: Case) -> Found:
 
 
 def _costs(case: Case) -> Found:
-    """Delta(z) = <c, z - mu> is finite, and not negative at any answer."""
+    """Check that Delta(z) = <c, z - mu> is finite, and not negative at any answer."""
     for i, mu, z in case.pairs():
         c = case.structure.cost(mu)
         if c.shape != mu.shape or not np.isfinite(c).all():
@@ -175,7 +177,7 @@ def _costs(case: Case) -> Found:
 
 
 def _projections(case: Case) -> Found:
-    """No output is better than the projection at the gradient of <theta, z> - 1/2 ||z||^2 there."""
+    """Check that no output beats the projection at the gradient of <theta, z> - 1/2 ||z||^2 there."""
     structure = case.structure
     for theta in case.scores(8):
         z, gradient = structure.project(theta), theta.copy()
@@ -188,7 +190,7 @@ def _projections(case: Case) -> Found:
 
 
 def _marginals(case: Case) -> Found:
-    """The logarithm of Z is not below the maximum, and marginals are its derivatives."""
+    """Check that log Z is not below the maximum, and that marginals are its derivatives."""
     structure = case.structure
     if not is_implemented(marginals, structure.record):
         return False, []
@@ -205,7 +207,7 @@ def _marginals(case: Case) -> Found:
 
 
 def _two_paths(case: Case) -> Found:
-    """`maximize` in Python and the compiled `oracle` reach the same scores."""
+    """Check that `maximize` in Python and the compiled `oracle` reach the same scores."""
     python = python_path(case.structure)
     if python is None:
         return False, []
@@ -220,7 +222,7 @@ def _two_paths(case: Case) -> Found:
 
 _CHECKS: dict[str, Callable[[Case], Found]] = {
     "answers to random scores": _answers,
-    "their outputs after encode and decode": _decoded,
+    "their outputs after encode and decode": _check_decoding,
     "costs": _costs,
     "projections": _projections,
     "marginals": _marginals,

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeAlias
 from numba import types
 
 from structlearn.core import contract as of
+from structlearn.core.callbacks import UNCOMPILED
 from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
-from structlearn.core.uncompiled import UNCOMPILED
-from structlearn.core.words import PackedWords, Words, call, load, vector
+from structlearn.core.words import PackedWords, Words, call, load_words, vector
 from structlearn.structures.regularized import Quadratic, no_omega, no_workspace
 from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace
 
@@ -56,8 +56,10 @@ def erases(record: type) -> Callable[[Rule], Rule]:
     return register
 
 
-def erase(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
-    """A structure's record behind addresses, and what must live as long.
+def erase_structure(
+    record: Record, largest: Shape, operations: frozenset[str]
+) -> tuple[ErasedStructure, object]:
+    """Put a structure's record behind addresses; return that, and what must live as long.
 
     largest : a shape that scratch memory for every example fits
     """
@@ -65,8 +67,8 @@ def erase(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[E
 
 
 def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
-    """For a record around another: the inner one is erased first, so that the outer one compiles once."""
-    inner, owner = erase(record.inner, largest, operations | {"maximize"})
+    """Erase the inner one of two nested records first, so that the outer one compiles once."""
+    inner, owner = erase_structure(record.inner, largest, operations | {"maximize"})
     found, owners = erase_whole(record._replace(inner=inner), largest, operations)
     return found, (owner, owners)
 
@@ -75,14 +77,14 @@ def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tupl
 def _erase_quadratic(
     record: Quadratic, largest: Shape, operations: frozenset[str]
 ) -> tuple[ErasedStructure, object]:
-    """Its maximum is the projection."""
-    inner, owner = erase(record.inner, largest, frozenset({"project"}))
+    """Erase a record whose maximum is the projection."""
+    inner, owner = erase_structure(record.inner, largest, frozenset({"project"}))
     words, found = inner.project_words, inner.project
     return ErasedStructure(words, found, found, NO_OMEGA, words, found, 1.0, inner.n_shared), owner
 
 
 def erase_whole(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
-    """Every operation compiled by itself, for the record as it is."""
+    """Compile every operation by itself, for the record as it is."""
     erased = ErasedStructure(n_shared=of.shared_parts(record), strong_convexity=of.strong_convexity(record))
     owners: list[object] = []
     asked = {name: function for name, function in _LINEAR.items() if name in operations}
@@ -105,13 +107,13 @@ def erase_whole(record: Record, largest: Shape, operations: frozenset[str]) -> t
 
 
 def _for_projections(record: Record, largest: Shape) -> tuple[Words, object]:
-    """Record and scratch memory for `project`, and what must live as long.
+    """Return the record and scratch memory for `project`, and what must live as long.
 
     SparseMAP is compiled once for all structures, around the address of `maximize`.
     """
     if implementation(of.project, record) is not active_set_project:
         return Words(record, of.project_workspace(record, largest)), None
-    inner, owner = erase(record, largest, frozenset({"maximize"}))
+    inner, owner = erase_structure(record, largest, frozenset({"maximize"}))
     n_local = of.local_parts(record, largest)
     return Words(SparseMAP(inner), active_set_workspace(inner, (n_local, 1))), owner
 
@@ -131,7 +133,7 @@ def maximize(
     vertex: types.CPointer,
     n: int,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.maximize(structure, (rows, columns), local, others, work, vector(vertex, n))
 
@@ -148,7 +150,7 @@ def max_value(
     vertex: types.CPointer,
     n: int,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.max_value(structure, (rows, columns), local, others, work, vector(vertex, n))
 
@@ -166,7 +168,7 @@ def omega(
     n: int,
     value: float,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.omega(structure, (rows, columns), local, others, work, vector(z, n), value)
 
@@ -183,7 +185,7 @@ def project(
     point: types.CPointer,
     n: int,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.project(structure, (rows, columns), local, others, work, vector(point, n))
 

@@ -42,7 +42,7 @@ class GraphRecord(NamedTuple):
 
 
 def make_graph(n_nodes: SupportsIndex, edges: ArrayLike, *, copy: bool = True) -> Graph:
-    """A checked graph: `edges` is an integer array-like of shape (E, 2), E may be 0.
+    """Make a checked graph: `edges` is an integer array-like of shape (E, 2), E may be 0.
 
     Without `copy`, edges that are as compiled code reads them stay where they are.
     """
@@ -77,7 +77,7 @@ def _as_pairs(edges: ArrayLike) -> Array:
 
 
 def _shape_advice(pairs: Array) -> str:
-    """What may have been given in the place of pairs."""
+    """Say what may have been given in the place of pairs."""
     if pairs.ndim == 2 and pairs.shape[0] == 2:
         return ": transpose it"
     if pairs.ndim == 2 and pairs.shape[0] == pairs.shape[1]:
@@ -86,7 +86,7 @@ def _shape_advice(pairs: Array) -> str:
 
 
 def grid_graph(rows: int, columns: int, connectivity: int = 4) -> Graph:
-    """Pixels of an image, row by row, each joined with its 4 or 8 neighbours."""
+    """Join the pixels of an image, row by row, each with its 4 or 8 neighbours."""
     if min(rows, columns) < 1:
         raise ValueError(f"A grid needs at least one row and one column; got {rows} x {columns}.")
     if connectivity not in _STEPS:
@@ -101,7 +101,7 @@ def grid_graph(rows: int, columns: int, connectivity: int = 4) -> Graph:
 
 
 def graph_record(graphs: Sequence[Graph], memory: Memory | None = None) -> GraphRecord:
-    """The compiled form of some graphs, in room that `memory` has."""
+    """Return the compiled form of some graphs, in room that `memory` has."""
     nodes = np.cumsum([0, *(graph.n_nodes for graph in graphs)])
     edges = np.cumsum([0, *(len(graph.edges) for graph in graphs)])
     room = partial((memory or Memory()).empty, dtype=np.int32)
@@ -116,7 +116,7 @@ def graph_record(graphs: Sequence[Graph], memory: Memory | None = None) -> Graph
 
 
 def _arcs(graph: Graph) -> tuple[Array, Array, Array, Array]:
-    """First, head, reverse and edge of the arcs, sorted by their tails and then by their heads."""
+    """Return first, head, reverse and edge of the arcs, sorted by their tails and then by their heads."""
     n = len(graph.edges)
     tail, head = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
     order = np.lexsort((head, tail))

@@ -21,7 +21,8 @@ from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.words import call, call_numba
 from structlearn.structures.base import Structure, Weights
 from structlearn.structures.decisions.decision import of_instances
-from structlearn.structures.python_oracle import PythonOracle, takes_an_example
+from structlearn.structures.python_oracle import PythonOracle as PythonOracle
+from structlearn.structures.python_oracle import takes_an_example
 
 if TYPE_CHECKING:
     from numba.core.compiler import CompileResult
@@ -86,7 +87,7 @@ class OwnStructure(Structure):
     @property
     def needs_instances(self) -> bool:
         """Whether `maximize` asks for what belongs to the example."""
-        return self._oracle is None and takes_an_example(getattr(self.inner, "maximize", self.inner))
+        return self._oracle is None and takes_an_example(getattr(self.inner, "maximize", self.inner))  # type: ignore[arg-type]
 
     def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
         if self._oracle is None:
@@ -98,13 +99,13 @@ class OwnStructure(Structure):
 
     @property
     def name(self) -> str:
-        """That of the user's class or function."""
+        """The name of the user's class or function."""
         return str(getattr(self.inner, "__name__", type(self.inner).__name__))
 
     @property
     def record(self) -> CompiledOracle | Called | CalledInstances:
         if self.python is None:
-            return self._compiled[0]
+            return self._compiled_oracle[0]
         return (Called if self.instances is None else CalledInstances)(self.python.address)
 
     @property
@@ -113,19 +114,19 @@ class OwnStructure(Structure):
         return known if self.instances is None else (*known, list(self.instances))
 
     @cached_property
-    def _compiled(self) -> tuple[CompiledOracle, object]:
+    def _compiled_oracle(self) -> tuple[CompiledOracle, object]:
         """The record of a compiled function, and what must live as long."""
         found = _machine_code(self._oracle)
         address = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
         return CompiledOracle(address, np.zeros(1, dtype=np.int64)), found
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled_oracle"}
 
     def raise_failure(self) -> None:
         super().raise_failure()
-        if self.python is None and self._compiled[0].failed[0]:
-            self._compiled[0].failed[0] = 0
+        if self.python is None and self._compiled_oracle[0].failed[0]:
+            self._compiled_oracle[0].failed[0] = 0
             raise RuntimeError(
                 "The compiled oracle raised an exception or returned NaN; call it by itself to see where."
             )
@@ -163,7 +164,7 @@ class OwnStructure(Structure):
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """The structure's own `cost(mu)` if it has one, else Hamming over parts."""
+        """Return the structure's own `cost(mu)` if it has one, else Hamming over parts."""
         cost = getattr(self.inner, "cost", None)
         if cost is not None:
             return np.asarray(cost(mu), dtype=np.float64)
@@ -175,7 +176,7 @@ class OwnStructure(Structure):
 
 
 def _one_per_part(weights: Weights, shape: tuple[int, ...]) -> Array:
-    """Weights in the shape of the parts; ValueError for others."""
+    """Return weights in the shape of the parts; ValueError for others."""
     found = np.asarray(weights, dtype=np.float64)
     try:
         return np.broadcast_to(found, shape)
@@ -191,7 +192,7 @@ def _is_compiled(candidate: object) -> bool:
 
 
 def as_structure(candidate: object) -> Structure:
-    """`candidate` itself if it is one of ours, else wrapped; TypeError if it cannot maximise."""
+    """Return `candidate` itself if it is one of ours, else wrapped; TypeError if it cannot maximise."""
     if isinstance(candidate, Structure):
         return candidate
     if isinstance(candidate, type):
@@ -206,7 +207,7 @@ def as_structure(candidate: object) -> Structure:
 
 
 def python_path(structure: Structure) -> Structure | None:
-    """The plain `maximize` of an object that has a compiled `oracle` as well, as a structure; else None."""
+    """Return the plain `maximize` of an object with a compiled `oracle`, as a structure; else None."""
     if not isinstance(structure, OwnStructure) or structure.python is not None:
         return None
     plain = getattr(structure.inner, "maximize", None)
@@ -216,7 +217,7 @@ def python_path(structure: Structure) -> Structure | None:
 
 
 def _machine_code(oracle: Any) -> CompileResult:
-    """Of `oracle(theta, vertex)` itself; of a function around it, if it returns another kind of number."""
+    """Compile `oracle(theta, vertex)` itself or, if it returns another kind of number, a wrapper of it."""
     vectors = (float64[::1], float64[::1])
     if oracle._can_compile:  # not so with signatures given by the user
         oracle.compile(vectors)

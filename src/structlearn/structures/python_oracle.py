@@ -118,7 +118,7 @@ class PythonOracle:
 
 
 def _checked(answer: Any, theta: Array, bounded: bool) -> CheckedAnswer:
-    """What a `maximize` has returned, if it can be; ValueError or OracleError otherwise."""
+    """Return what a `maximize` has returned, if it can be; ValueError or OracleError otherwise."""
     given, value = _without_value(answer)
     found = np.asarray(given, dtype=np.float64).ravel()
     if found.shape != theta.shape:
@@ -144,8 +144,8 @@ def _checked_bound(value: float | None, score: float, slack: float) -> float:
         raise OracleError("An oracle with bounded = True must return (vertex, bound); it returned no bound.")
     if not value >= score - slack:
         raise OracleError(
-            f"maximize returned the bound {value:.6g}, but its own vertex has the score {score:.6g}, which is "
-            "higher."
+            f"maximize returned the bound {value:.6g}, but its own vertex has the score {score:.6g}, "
+            "which is higher."
         )
     if value == np.inf:
         raise OracleError("maximize returned an infinite bound; return the bound that the solver has proved.")
@@ -153,7 +153,7 @@ def _checked_bound(value: float | None, score: float, slack: float) -> float:
 
 
 def _without_value(given: Any) -> tuple[ArrayLike, float | None]:
-    """The vertex that a `maximize` has returned, and the value, if it has returned (vertex, value)."""
+    """Return the vertex that a `maximize` has returned, and the value if it returned (vertex, value)."""
     if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) and not np.ndim(given[1]):
         return given[0], float(given[1])
     return given, None

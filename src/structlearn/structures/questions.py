@@ -82,7 +82,7 @@ def _problems(structure: Structure, known: KnownOutputs, answers: Answers) -> li
     sizes = np.array([np.abs(theta * z).sum() for theta, z in zip(answers.asked, answers.found)])
     slack = (MATERIAL + structure.accuracy) * (1.0 + sizes)
     named = (
-        ("written", _written(answers)),
+        ("written", _check_theta_unchanged(answers)),
         ("value", _wrong_value(answers, scores, slack)),
         ("repeated", _not_repeated(scores, slack)),
         ("beaten", _beaten(structure, known, answers, scores, slack)),
@@ -90,7 +90,7 @@ def _problems(structure: Structure, known: KnownOutputs, answers: Answers) -> li
     return [(kind, sentence) for kind, sentence in named if sentence]
 
 
-def _written(answers: Answers) -> str:
+def _check_theta_unchanged(answers: Answers) -> str:
     if all(np.array_equal(now, before) for now, before in zip(answers.left, answers.asked)):
         return ""
     return "The oracle writes to theta, which solvers read afterwards; work on a copy, theta.copy()."
@@ -108,7 +108,7 @@ def _wrong_value(answers: Answers, scores: Array, slack: Array) -> str:
 
 
 def _not_repeated(scores: Array, slack: Array) -> str:
-    """The last two questions are the same."""
+    """Return a sentence if the answers to the last two questions, which are the same, differ."""
     if abs(scores[-1] - scores[-2]) <= slack[-1]:
         return ""
     return (
@@ -118,7 +118,7 @@ def _not_repeated(scores: Array, slack: Array) -> str:
 
 
 def _beaten(structure: Structure, known: KnownOutputs, answers: Answers, scores: Array, slack: Array) -> str:
-    """A sentence if some answer has a lower score than a known point; of an approximation, if most have."""
+    """Return a sentence if some answer scores below a known point; of an approximation, if most do."""
     asked, found = (np.stack([one.ravel() for one in each]) for each in (answers.asked, answers.found))
     gold = np.stack([point.ravel() for point in known.points])
     rivals = asked @ np.concatenate([gold, found]).T
@@ -158,7 +158,7 @@ def known_outputs(shapes: Array, point: Callable[[int], Array]) -> list[KnownOut
 
 
 def refuse_wrong_oracle(structure: Structure, shapes: Array, gold: SparseVertices) -> None:
-    """OracleError if answers to at most `MOST_QUESTIONS` questions show that an oracle is wrong."""
+    """Raise an OracleError if answers to at most `MOST_QUESTIONS` questions show that an oracle is wrong."""
 
     def point(i: int) -> Array:
         shape = tuple(shapes[i].tolist())

@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from structlearn.core.forms import count as count
+from structlearn.core.forms import form
 from structlearn.core.registry import Registry
 from structlearn.structures.base import Structure
 
@@ -36,7 +38,7 @@ class StructureEntry:
 
     @property
     def name(self) -> str:
-        """That of its class."""
+        """The name of its class."""
         return self.kind.__name__
 
 
@@ -53,8 +55,8 @@ def stored(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]
     return register
 
 
-def entry_of(structure: object) -> StructureEntry | None:
-    """The entry of a structure, which is known by its class: a user's own of the same name has none."""
+def structure_entry(structure: object) -> StructureEntry | None:
+    """Return the entry of a structure, known by its class: a user's own of the same name has none."""
     entry = STRUCTURES.get(type(structure).__name__)
     return entry if entry is not None and entry.kind is type(structure) else None
 
@@ -62,19 +64,14 @@ def entry_of(structure: object) -> StructureEntry | None:
 # ---- forms of arguments ----------------------------------------------------------------------------
 
 
-def count(value: object) -> bool:
-    """a number of at least 0"""
-    return type(value) is int and value >= 0
-
-
+@form("an array of pairs of integers")
 def pairs(value: object) -> bool:
-    """an array of pairs of integers"""
     if not isinstance(value, np.ndarray) or not value.size:
         return isinstance(value, np.ndarray)
     return value.dtype.kind in "iu" and value.shape[1:] == (2,)
 
 
 def check_graph(n_nodes: int, edges: Sized) -> None:
-    """ValueError for a graph of which hardly any node has an edge: each takes memory."""
+    """Raise a ValueError for a graph of which hardly any node has an edge: each takes memory."""
     if n_nodes > (1 << 20) + 2 * len(edges):
         raise ValueError(f"its graph has {n_nodes} nodes but {len(edges)} edges")

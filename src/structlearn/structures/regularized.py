@@ -90,19 +90,19 @@ def no_omega(
 def difference(
     structure: Record, shape: Shape, theta: Array, shared: Array, work: object, mean: Array, log_z: float
 ) -> float:
-    """log Z - <theta, mean>, less what rounding may have added; 0/1 parts have at most 2^parts outputs."""
+    """Return log Z - <theta, mean>, less possible rounding; 0/1 parts have at most 2^parts outputs."""
     inner, size = 0.0, abs(log_z)
     for j in range(mean.size):
         if mean[j] > 0.0:
             score = theta[j] if j < theta.size else shared[j - theta.size]
             inner += score * mean[j]
             size += abs(score)
-    return clipped(log_z - inner - 8.0 * mean.size * UNIT * size, theta.size * log(2.0))
+    return clip_entropy(log_z - inner - 8.0 * mean.size * UNIT * size, theta.size * log(2.0))
 
 
 @kernel
-def clipped(entropy: float, most: float) -> float:
-    """An entropy within [0, most], whatever rounding has made of it."""
+def clip_entropy(entropy: float, most: float) -> float:
+    """Clip an entropy to [0, most], whatever rounding has made of it."""
     return min(max(entropy, 0.0), most)
 
 

@@ -33,7 +33,7 @@ class LabelRow(Structure):
 
 
 def label_indices(y: object, n_labels: int) -> Array:
-    """`y` as label numbers in 0 .. n_labels - 1; ValueError if it is anything else."""
+    """Return `y` as label numbers in 0 .. n_labels - 1; ValueError if it is anything else."""
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"Labels of one output form a vector of at least one; got shape {labels.shape}.")
@@ -46,7 +46,7 @@ def label_indices(y: object, n_labels: int) -> Array:
 
 
 def row_costs(gold: Array, n_labels: int, weights: Weights = None, nodes: Weights = None) -> Array:
-    """Costs of shape (rows, n_labels): weights[gold, k] on row's label k, times the row's own weight.
+    """Return costs of shape (rows, n_labels): weights[gold, k] on row's label k, times the row's weight.
 
     `weights` is None (Hamming: 1 on every wrong label), of shape (n_labels,) (the price of missing each gold
     label) or of shape (n_labels, n_labels) as [gold, predicted], with a zero diagonal.
@@ -58,7 +58,7 @@ def row_costs(gold: Array, n_labels: int, weights: Weights = None, nodes: Weight
 
 
 def node_weights(given: Weights, size: int) -> Array:
-    """Weights of the rows, one each; ValueError if they are not."""
+    """Return weights of the rows, one each; ValueError if they are not."""
     nodes = np.ravel(np.asarray(given, dtype=np.float64))
     if nodes.size != size:
         raise ValueError(f"There must be one node weight per row; got {nodes.size} for {size} rows.")
@@ -68,7 +68,7 @@ def node_weights(given: Weights, size: int) -> Array:
 
 
 def cost_table(given: Weights, n_labels: int) -> Array:
-    """The (gold, predicted) table that weights stand for; ValueError if it is none."""
+    """Return the (gold, predicted) table that weights stand for; ValueError if they stand for none."""
     wrong = 1.0 - np.eye(n_labels)
     if given is None:
         return wrong

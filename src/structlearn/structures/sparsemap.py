@@ -76,7 +76,7 @@ class SparseMAP(NamedTuple):
 @implements(project_workspace, object)
 @jitable
 def active_set_workspace(structure: Record, shape: Shape) -> SparseMAPScratch[object]:
-    """Implements `project_workspace`."""
+    """Implement `project_workspace`."""
     n_local = local_parts(structure, shape)
     return sparsemap_scratch(n_local, n_local + shared_parts(structure), workspace(structure, shape))
 
@@ -85,7 +85,7 @@ def active_set_workspace(structure: Record, shape: Shape) -> SparseMAPScratch[ob
 def sparsemap_scratch(
     n_curved: int, n_parts: int, oracle: Oracle, most: int = MOST_ATOMS
 ) -> SparseMAPScratch[Oracle]:
-    """For a norm over `n_curved` parts: independent atoms are at most one more, and at most `most`."""
+    """Allocate scratch memory for `n_curved` parts: at most one more independent atoms, and `most`."""
     atoms = make_atoms(min(n_curved + 2, most), n_parts)
     return SparseMAPScratch(atoms, np.empty(n_curved), np.empty(n_curved), oracle)
 
@@ -95,7 +95,7 @@ def sparsemap_scratch(
 def active_set_project(
     structure: Record, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
 ) -> float:
-    """Answers `project`: exact but for rounding, after finitely many vertices.
+    """Answer `project`: exact but for rounding, after finitely many vertices.
 
     Where atoms must be merged it ends at `ROUGH_TOLERANCE`, where rounds are stalled at `STALLED_TOLERANCE`;
     the maximum is then an upper bound, so that what is certified by it holds.
@@ -113,7 +113,7 @@ def active_set(
     point: Array,
     most_rounds: int,
 ) -> tuple[float, float]:
-    """As `active_set_project`, in at most `most_rounds`; returns the maximum and by how much it may be less.
+    """Do as `active_set_project` in at most `most_rounds`; return the maximum, and how far it may be off.
 
     That is 0 unless it ended before its time; `work.gradient` is then about that of the mixture.
     """
@@ -168,7 +168,7 @@ def active_set(
                 grow_factor(atoms, i, theta.size)
             n, _ = best_weights(atoms, n)
         new_factor = not entered
-    atoms.weight[n:] = 0.0  # whoever reads the atoms finds those of the answer
+    atoms.weight[n:] = 0.0  # so that only the atoms of the answer have weight
     value = mix(atoms, n, theta.size, point)
     return first + max(value, bound), max(bound - value, 0.0)
 
@@ -183,7 +183,7 @@ def sparsemap_project(
 
 @kernel
 def score_of(theta: Array, shared: Array, vertex: Array) -> tuple[float, float]:
-    """<theta, v> + <shared, v>, and the sum of its terms' sizes. -inf * 0 is 0 here."""
+    """Return <theta, v> + <shared, v>, and the sum of its terms' sizes. -inf * 0 is 0 here."""
     value, size = 0.0, 0.0
     for k in range(vertex.size):
         if vertex[k] != 0.0:

@@ -49,7 +49,7 @@ def make_atoms(most: int, n_parts: int) -> VertexMixture:
 
 @kernel
 def inner_product(a: Array, b: Array) -> float:
-    """<a, b> over the entries that a has."""
+    """Return <a, b> over the entries that a has."""
     value = 0.0
     for k in range(a.size):
         value += a[k] * b[k]

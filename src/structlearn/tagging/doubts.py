@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from structlearn.core.doubts import doubt
-from structlearn.core.wording import listed
+from structlearn.core.errors import doubt
+from structlearn.core.wording import list_names
 from structlearn.data import Column, Tokens
 from structlearn.estimators.inputs.spans import is_mark
 
@@ -59,7 +59,7 @@ def doubt_spans(labels: Column) -> None:
     if 2 * n_runs > labels.codes.size:
         known = [one for one in labels.strings if one != _UNKNOWN]
         doubt(
-            f"The labels ({listed(known, 4)}) mark no spans: none is O, B-type or I-type. The task tag "
+            f"The labels ({list_names(known, 4)}) mark no spans: none is O, B-type or I-type. The task tag "
             "learns labels of single words."
         )
 

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 STRINGS, STARTS = "strings", "starts"
 
 
-def explained(tagger: Tagger, X: Sentences) -> Iterator[list[Explanation]]:
-    """Why the tokens of sentences have their labels."""
+def explain_tokens(tagger: Tagger, X: Sentences) -> Iterator[list[Explanation]]:
+    """Explain why the tokens of sentences have their labels."""
     chain = _chain_of(tagger)
     if isinstance(tagger.features_, TokenFeatures):
         return explanations(chain, X)  # type: ignore[arg-type]
-    names = looked_up(names_in(tagger.features_, tagger.text(X)), feature_names(tagger))
+    names = looked_up(names_in(tagger.features_, tagger.text(X)), tagger_feature_names(tagger))
     return explanations(chain, tagger.rows(X), names)
 
 
@@ -42,11 +42,11 @@ def top_features_of(tagger: Tagger, k: int) -> TopFeatures:
     """Return the k largest positive and negative weights of each label and of transitions, with names."""
     from structlearn.estimators.weights.top_weights import top_features
 
-    return top_features(_chain_of(tagger), k, feature_names(tagger))
+    return top_features(_chain_of(tagger), k, tagger_feature_names(tagger))
 
 
-def feature_names(tagger: Tagger) -> Names:
-    """From columns of the features' matrix to names."""
+def tagger_feature_names(tagger: Tagger) -> Names:
+    """Return the function from columns of the features' matrix to names."""
     if isinstance(tagger.features_, TokenFeatures):
         return own_names(tagger.chain_)
     own, n = template_names(tagger.features_), tagger.features_.n_features

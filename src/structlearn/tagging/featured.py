@@ -59,12 +59,12 @@ class FeaturedWords(TaggerParameters):
         resources.check(self.columns)
         arrays = TokenArrays.of(X)
         tokens, derived = resources.learn(self._tokens(X), y)
-        first = first_features(derived.completed(templates), self.min_count, self.hash_bits)
+        first = first_features(derived.complete_templates(templates), self.min_count, self.hash_bits)
         tokens, self.derived_ = resources.with_context(tokens, y, derived, first)
-        templates = self.derived_.completed(templates)
+        templates = self.derived_.complete_templates(templates)
         self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
         self.n_arrays_ = arrays.n_columns
-        rows = self.derived_.stacked(self.features_.transform(tokens), tokens, training=True)
+        rows = self.derived_.stack(self.features_.transform(tokens), tokens, training=True)
         return arrays.beside(rows)
 
     def resources(self) -> Resources:
@@ -95,19 +95,19 @@ class FeaturedWords(TaggerParameters):
         arrays = TokenArrays.of(X)
         arrays.check(self.n_arrays_)
         tokens = self.text(X)
-        return arrays.beside(self.derived_.stacked(self.features_.transform(tokens), tokens))
+        return arrays.beside(self.derived_.stack(self.features_.transform(tokens), tokens))
 
     def text(self, X: Sentences) -> Tokens:
-        """Sentences of words with all columns that templates look at."""
+        """Return sentences of words with all columns that templates look at."""
         return self.derived_.add(self._tokens(X))
 
     def _tokens(self, X: Sentences) -> Tokens:
         inside = self.taggers or {}
         check_taggers(inside, tuple(self.columns))
-        tokens = X if isinstance(X, Tokens) else Tokens.from_sentences(without_arrays(X), self._given)
+        tokens = X if isinstance(X, Tokens) else Tokens.from_sentences(without_arrays(X), self._given_columns)
         return with_predictions(tokens, inside, self.columns[0]) if inside else tokens
 
     @property
-    def _given(self) -> list[str]:
+    def _given_columns(self) -> list[str]:
         """The columns that no tagger fills."""
         return [name for name in self.columns if name not in (self.taggers or {})]

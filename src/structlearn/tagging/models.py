@@ -14,7 +14,7 @@ from structlearn.tagging.parameters import CHAIN, SEGMENTS, TaggerParameters
 
 
 def check_model(tagger: TaggerParameters) -> None:
-    """ValueError for a model that there is not, and for parameters that go with the other one."""
+    """Raise ValueError for an unknown model, and for parameters that go with the other one."""
     if one_of("model", tagger.model, (CHAIN, SEGMENTS)) == CHAIN:
         return
     usual = {"transitions": None, "constraints": None, "penalty": "l2", "warm_start": False}

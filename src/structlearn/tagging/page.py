@@ -10,7 +10,7 @@ from structlearn.estimators.inputs.spans import spans
 from structlearn.estimators.weights.explaining import Explanation
 from structlearn.metrics import LabelScores, label_scores
 from structlearn.reports.page import Page
-from structlearn.reports.summaries import Summary, score_row
+from structlearn.reports.summaries import Summary, summary_row
 from structlearn.reports.tagged_text import TaggedText, Why, tagged_page
 from structlearn.tagging.scores import scores_by_type
 
@@ -44,12 +44,12 @@ def text_page(
 
 
 def wrong_spans(one: TaggedText) -> int:
-    """Spans that were found wrongly or missed."""
+    """Return the spans that were found wrongly or missed."""
     return 0 if one.gold is None else len(set(spans(one.gold)) ^ set(spans(one.tags)))
 
 
 def wrong_tokens(one: TaggedText) -> int:
-    """Tokens with a wrong label."""
+    """Return the tokens with a wrong label."""
     return 0 if one.gold is None else sum(a != b for a, b in zip(one.gold, one.tags))
 
 
@@ -90,7 +90,7 @@ def _summary(sentences: Sequence[TaggedText], *, of_spans: bool) -> Summary:
         "tokens",
         f"{accuracy:.4f}",
         len(pairs),
-        [score_row(name, one) for name, one in rows],
+        [summary_row(name, one) for name, one in rows],
         [(a, b, n, f"{n / confused.total():.1%}") for (a, b), n in islice(_most(confused), _MOST_CONFUSIONS)],
     )
 

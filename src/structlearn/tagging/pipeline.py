@@ -11,7 +11,7 @@ import numpy as np
 from structlearn.data import Tokens
 from structlearn.data.tokens import Column
 from structlearn.estimators.files.persistence import Bundle
-from structlearn.tagging.raw import check_words
+from structlearn.tagging.raw import check_words_only
 
 if TYPE_CHECKING:
     from structlearn.tagging.tagger import Tagger
@@ -24,7 +24,7 @@ def check_taggers(taggers: Taggers, columns: tuple[str, ...]) -> None:
     for name, tagger in taggers.items():
         if name not in columns[1:]:
             raise ValueError(f"There is a tagger for {name!r}, which is not a column beside the word.")
-        check_words(tagger)
+        check_words_only(tagger)
 
 
 def with_predictions(tokens: Tokens, taggers: Taggers, word: str) -> Tokens:

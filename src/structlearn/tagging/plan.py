@@ -64,12 +64,12 @@ class Plan:
         return tuple(sorted(places, key=places.__getitem__))
 
     def _place(self, column: str) -> int:
-        if column in self.added:
-            return len(self.names) + self.added.index(column)
+        if column in self.added_columns:
+            return len(self.names) + self.added_columns.index(column)
         return self.names.index(self.own_name(column))
 
     @property
-    def added(self) -> tuple[str, ...]:
+    def added_columns(self) -> tuple[str, ...]:
         """Columns that the file does not have."""
         return tuple(one for one in self.bundled if not {one, self.aliases.get(one)} & set(self.names))
 
@@ -86,11 +86,13 @@ class Plan:
     @property
     def read(self) -> list[str]:
         """The file's columns that are needed, by its own names; the label is the last."""
-        return [*(self.own_name(one) for one in self.columns if one not in self.added), self.label]
+        return [*(self.own_name(one) for one in self.columns if one not in self.added_columns), self.label]
 
     def own_name(self, column: str) -> str:
         """Return the file's name of a column that a template names."""
-        return column if column in self.added else resolve(self.aliases.get(column, column), self.names)
+        return (
+            column if column in self.added_columns else resolve(self.aliases.get(column, column), self.names)
+        )
 
     def present(self, names: tuple[str, ...]) -> list[str]:
         """Return the needed columns of a file, which may lack the label.
@@ -108,7 +110,7 @@ class Plan:
             )
         return list(names)
 
-    def applied(self, tokens: Tokens) -> Tokens:
+    def apply(self, tokens: Tokens) -> Tokens:
         """Return a file's columns under the names they had in training, and those that templates use."""
         if tokens.layout.names != self.names:
             others = [name for name in self.names if name != self.label]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from structlearn.core.wording import listed
+from structlearn.core.wording import list_names
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.tagging.streams import Passage, passages
 from structlearn.tagging.tokenizers import TOKENIZERS, Span
@@ -14,7 +14,7 @@ from structlearn.tagging.tokenizers import TOKENIZERS, Span
 if TYPE_CHECKING:
     from structlearn.tagging.tagger import Tagger
 
-#: What a tokenizer may be, and the usual one.
+#: The usual tokenizer.
 PENN = "penn"
 _QUOTES = {'"', "“", "”", "''", "``"}
 _OPENING = frozenset(" \t\r\n([{<“")
@@ -31,33 +31,22 @@ class TaggedToken(NamedTuple):
     end: int
 
 
-class RawText:
-    """What taggers of words do with raw text."""
-
-    def tag(self, text: str, tokenizer: str = PENN) -> list[list[TaggedToken]]:
-        """Return the sentences of a text, each a list of `(token, label, start, end)`.
-
-        tokenizer : "penn" (English), "marks" (any language with blanks between words) or "blanks" (text that
-        is tokenised already, a sentence a line).
-        """
-        if not isinstance(text, str):
-            raise ValueError(f"tag takes text, a str, not a {type(text).__name__}; predict takes sentences.")
-        tagger = cast("Tagger", self)
-        check_words(tagger)
-        return _tagged(tagger, Passage(text, TOKENIZERS.named(tokenizer).split(text), 0))
-
-    def tag_stream(self, pieces: Iterable[str], tokenizer: str = PENN) -> Iterator[list[list[TaggedToken]]]:
-        """`tag` of a text that comes in pieces, however long it is: lists of sentences, as they are whole.
-
-        Positions count from the beginning of the first piece.
-        """
-        tagger = cast("Tagger", self)
-        check_words(tagger)
-        return _tagged_stream(tagger, passages(pieces, TOKENIZERS.named(tokenizer)))
+def tag_text(tagger: Tagger, text: str, tokenizer: str) -> list[list[TaggedToken]]:
+    """Label the sentences of a text; see `Tagger.tag`."""
+    if not isinstance(text, str):
+        raise ValueError(f"tag takes text, a str, not a {type(text).__name__}; predict takes sentences.")
+    check_words_only(tagger)
+    return _tag_passage(tagger, Passage(text, TOKENIZERS.entry(tokenizer).split(text), 0))
 
 
-def check_words(tagger: Tagger) -> None:
-    """ValueError if a tagger needs more than words."""
+def tag_pieces(tagger: Tagger, pieces: Iterable[str], tokenizer: str) -> Iterator[list[list[TaggedToken]]]:
+    """Label the sentences of a text that comes in pieces; see `Tagger.tag_stream`."""
+    check_words_only(tagger)
+    return _tag_passages(tagger, passages(pieces, TOKENIZERS.entry(tokenizer)))
+
+
+def check_words_only(tagger: Tagger) -> None:
+    """Raise ValueError if a tagger needs more than words."""
     labels = tagger.classes_  # which a tagger that is not fitted lacks
     if isinstance(tagger.features_, TokenFeatures):
         raise ValueError(
@@ -72,23 +61,25 @@ def check_words(tagger: Tagger) -> None:
     missing = [name for name in tagger.columns[1:] if name not in (tagger.taggers or {})]
     if missing:
         raise ValueError(
-            f"The tagger looks at the column {listed(missing)} beside words, which raw text does not have; "
-            "train it with another tagger for that column: `structlearn train ... --with MODEL`."
+            f"The tagger looks at the column {list_names(missing)} beside words, which raw text does not "
+            "have; train it with another tagger for that column: `structlearn train ... --with MODEL`."
         )
 
 
-def _tagged_stream(tagger: Tagger, found: Iterator[Passage]) -> Iterator[list[list[TaggedToken]]]:
-    """Passage by passage; where context counts, beside the last sentences of those before."""
+def _tag_passages(tagger: Tagger, found: Iterator[Passage]) -> Iterator[list[list[TaggedToken]]]:
+    """Yield the sentences of each passage, labelled; if context counts, beside the sentences before it."""
     before: list[list[str]] = []
     reach = tagger.derived_.context
     for passage in found:
-        yield _tagged(tagger, passage, before)
+        yield _tag_passage(tagger, passage, before)
         if reach:
             before = [*before, *_words(tagger, passage)][-reach:]
 
 
-def _tagged(tagger: Tagger, passage: Passage, before: Sequence[list[str]] = ()) -> list[list[TaggedToken]]:
-    """Return the sentences of a passage, after others that are not told."""
+def _tag_passage(
+    tagger: Tagger, passage: Passage, before: Sequence[list[str]] = ()
+) -> list[list[TaggedToken]]:
+    """Label the sentences of a passage, with the sentences `before` it as context only."""
     text, sentences, offset = passage
     if not sentences:
         return []

@@ -16,7 +16,7 @@ class SpanScores(LabelScores):
 
 
 def span_scores(gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]) -> dict[str, SpanScores]:
-    """Scores of all sentences together: under "all", then by type in alphabetical order."""
+    """Return the scores of all sentences together: under "all", then by type in alphabetical order."""
     totals, types = scores_by_type(gold, found)
     return {_ALL: totals, **types}
 
@@ -24,7 +24,7 @@ def span_scores(gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]) -
 def scores_by_type(
     gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]
 ) -> tuple[SpanScores, dict[str, SpanScores]]:
-    """Scores of all sentences together, and by type in alphabetical order, whatever types are called."""
+    """Return the scores of all sentences together, and by type in alphabetical order."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in SpanScores._fields}
     for one, other in zip(gold, found, strict=True):
         a, b = set(spans(one)), set(spans(other))

@@ -10,11 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.forms import count
 from structlearn.estimators import SegmentTagger
 from structlearn.estimators.files.persistence import Bundle, load_bundle, save_bundle
 from structlearn.estimators.inputs.token_features import TokenFeatures
-from structlearn.storage.model_file import damaged
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.model_file import damage_error
+from structlearn.storage.schema import check_form
 from structlearn.tagging.explaining import stored_strings, take_strings
 from structlearn.tagging.featured import FeaturedWords
 from structlearn.tagging.features import TextFeatures, parse_templates
@@ -56,7 +57,7 @@ class StoredTagger(FeaturedWords):
     chain_: Any
 
     @abstractmethod
-    def _asked(self) -> Any:
+    def _fitted_estimator(self) -> Any:
         """Return the fitted estimator."""
 
     def save(self, path: str | Path) -> None:
@@ -69,26 +70,28 @@ class StoredTagger(FeaturedWords):
         `plan` says which columns of a training file it looks at; without one, files have the tagger's columns
         in their order, and the label last.
         """
-        chain = self._asked()
+        chain = self._fitted_estimator()
         if isinstance(self.features_, TokenFeatures):
-            return Bundle(chain, {"task": self._task_of_file(self.task), **named_notes(), **self._told()})
+            return Bundle(
+                chain, {"task": self._task_of_file(self.task), **named_notes(), **self._stored_parameters()}
+            )
         extra = self.transitions
         transitions = None if extra is None else " ".join(map(str, parse_templates(extra)))
         notes = self.notes(plan or self._own_plan(), transitions)
-        notes = {"task": self._task_of_file(self.task), **notes, **self._told()}
+        notes = {"task": self._task_of_file(self.task), **notes, **self._stored_parameters()}
         kept = {name: one.bundle() for name, one in (self.taggers or {}).items()}
         return Bundle(chain, notes, self.derived_.texts(), self.arrays(), bundled=kept)
 
     def _own_plan(self) -> Plan:
         """Return the plan of files that have the tagger's columns in their order, and the label last."""
-        *names, label = map(str, range(len(self._given) + 1))
+        *names, label = map(str, range(len(self._given_columns) + 1))
         templates = " ".join(map(str, self.features_.templates))
         derived = derived_names(self.derived_.notes())
-        aliases = dict(zip(self._given, names))
+        aliases = dict(zip(self._given_columns, names))
         return Plan((*names, label), label, aliases, templates, tuple(self.taggers or {}), *derived)
 
-    def _told(self) -> dict[str, object]:
-        """Parameters as they were given, where a file can hold them."""
+    def _stored_parameters(self) -> dict[str, object]:
+        """Return the parameters as they were given, if a file can hold them."""
         given = {name.removesuffix("?"): getattr(self, name.removesuffix("?")) for name in _OWN}
         return {"parameters": {name: value for name, value in given.items() if _is_plain(value)}}
 
@@ -121,7 +124,7 @@ class StoredTagger(FeaturedWords):
         try:
             return cls.of(bundle)
         except ValueError as error:
-            raise damaged(path, error) from None
+            raise damage_error(path, error) from None
 
     @classmethod
     def of(cls, bundle: Bundle) -> Self:

@@ -47,5 +47,5 @@ def _passage(
 
 
 def _last_blank(text: str) -> int:
-    """Behind the last blank; the end of a text without."""
+    """Return the place behind the last blank; the end of a text without one."""
     return next((at for at in range(len(text), 0, -1) if text[at - 1].isspace()), len(text))

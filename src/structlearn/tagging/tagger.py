@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -23,12 +23,12 @@ from structlearn.solvers.solution import Certificate, History
 from structlearn.tagging.confidence import check_exchangeable
 from structlearn.tagging.continuing import continue_tagger
 from structlearn.tagging.doubts import doubt_labels
-from structlearn.tagging.explaining import explained, top_features_of
+from structlearn.tagging.explaining import explain_tokens, top_features_of
 from structlearn.tagging.featured import OF_SPANS, TASKS, Labels, Sentences
 from structlearn.tagging.features import TextFeatures
 from structlearn.tagging.models import check_model, new_model
 from structlearn.tagging.pruning import drop_unused
-from structlearn.tagging.raw import RawText
+from structlearn.tagging.raw import PENN, TaggedToken, tag_pieces, tag_text
 from structlearn.tagging.stored import StoredTagger
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ COST = "count"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Tagger(StoredTagger, RawText, BaseEstimator):
+class Tagger(StoredTagger, BaseEstimator):
     """Text features by templates, or the user's own, then a `ChainClassifier`.
 
     A token is a string (the word) or a tuple of columns, of which templates make features; or its features
@@ -114,7 +114,7 @@ class Tagger(StoredTagger, RawText, BaseEstimator):
                 self.features_.keep(used[: used.size - self.n_arrays_])
 
     def problem_parameters(self, n_sentences: int) -> dict[str, Any]:
-        """Parameters of the chain that say what is minimised, and how closely; the cost of the hinge."""
+        """Return the chain's parameters that say what is minimised, and how closely; the hinge's cost."""
         pairs = None if self.transitions is None else self.features_.columns_of(self.transitions)
         return {**self._problem(n_sentences), "transition_features": pairs}
 
@@ -132,19 +132,19 @@ class Tagger(StoredTagger, RawText, BaseEstimator):
         `allowed` has, per sentence, None or a list with, per word, the set of labels that it may have, or
         None for any. So in all methods that have it.
         """
-        return self._asked().predict(self.rows(X), allowed)
+        return self._fitted_estimator().predict(self.rows(X), allowed)
 
     @for_no_examples
     def predict_marginals(self, X: Sentences, allowed: Allowed | None = None) -> list[Array]:
-        """Probabilities of the labels, of shape (length, n_classes) each."""
-        return self._asked().predict_marginals(self.rows(X), allowed)
+        """Return the probabilities of the labels, of shape (length, n_classes) each."""
+        return self._fitted_estimator().predict_marginals(self.rows(X), allowed)
 
     @for_no_examples
     def predict_kbest(
         self, X: Sentences, k: int = 5, allowed: Allowed | None = None
     ) -> list[list[tuple[Array, float]]]:
         """Return the k best label sequences of each sentence with their scores, best first."""
-        return self._asked().predict_kbest(self.rows(X), k, allowed)
+        return self._fitted_estimator().predict_kbest(self.rows(X), k, allowed)
 
     @for_no_examples
     def sample(
@@ -154,41 +154,58 @@ class Tagger(StoredTagger, RawText, BaseEstimator):
         random_state: int | np.random.Generator | None = None,
         allowed: Allowed | None = None,
     ) -> list[Array]:
-        """n label sequences of each sentence, of shape (n, length), from the model's distribution."""
-        chain = self._asked()
+        """Draw n label sequences per sentence, of shape (n, length), from the model's distribution."""
+        chain = self._fitted_estimator()
         if not hasattr(chain, "sample"):
             raise ValueError("Models of segments are not sampled from; ask for the k best, or train a chain.")
         return chain.sample(self.rows(X), n, random_state, allowed)
 
     def score(self, X: Sentences, y: Labels) -> float:
         """Return the share of words labelled right."""
-        return self._asked().score(self.rows(X), y)
+        return self._fitted_estimator().score(self.rows(X), y)
+
+    # ---- raw text --------------------------------------------------------------------------------------
+
+    def tag(self, text: str, tokenizer: str = PENN) -> list[list[TaggedToken]]:
+        """Return the sentences of a text, each a list of `(token, label, start, end)`.
+
+        tokenizer : "penn" (English), "marks" (any language with blanks between words) or "blanks" (text that
+        is tokenised already, one sentence per line).
+        """
+        return tag_text(self, text, tokenizer)
+
+    def tag_stream(self, pieces: Iterable[str], tokenizer: str = PENN) -> Iterator[list[list[TaggedToken]]]:
+        """Tag a text of any length that comes in pieces; yield lists of sentences as soon as they are whole.
+
+        Positions count from the beginning of the first piece.
+        """
+        return tag_pieces(self, pieces, tokenizer)
 
     # ---- how sure it is, and why: the methods are those of `ChainClassifier` ----------------------------
 
     @for_no_examples
     def predict_spans(self, X: Sentences, allowed: Allowed | None = None) -> list[list[Span]]:
-        """(start, end, label, probability) of each span of the predicted labellings, end exclusive."""
-        return self._asked().predict_spans(self.rows(X), allowed)
+        """Return (start, end, label, probability) of each span of the predicted labellings, end exclusive."""
+        return self._fitted_estimator().predict_spans(self.rows(X), allowed)
 
     def log_probability(self, X: Sentences, y: Labels) -> Array:
         """Return the logarithm of the probability of each sentence's labelling as a whole."""
-        return self._asked().log_probability(self.rows(X), y)
+        return self._fitted_estimator().log_probability(self.rows(X), y)
 
     @for_no_examples
     def predict_kbest_proba(
         self, X: Sentences, k: int = 5, allowed: Allowed | None = None
     ) -> list[list[tuple[Array, float]]]:
         """Return the k best label sequences of each sentence with their probabilities, best first."""
-        return self._asked().predict_kbest_proba(self.rows(X), k, allowed)
+        return self._fitted_estimator().predict_kbest_proba(self.rows(X), k, allowed)
 
     def reliability(self, X: Sentences, y: Labels) -> Confidence:
-        """How right answers are beside how sure the tagger is of them, on sentences with labels."""
-        return self._asked().reliability(self.rows(X), y)
+        """Compare how right answers are with how sure the tagger is of them, on sentences with labels."""
+        return self._fitted_estimator().reliability(self.rows(X), y)
 
     def calibrate(self, X: Sentences, y: Labels) -> Calibration:
         """Choose `temperature_` by the likelihood of sentences that were not trained on."""
-        return self._asked().calibrate(self.rows(X), y)
+        return self._fitted_estimator().calibrate(self.rows(X), y)
 
     def conformalize(self, X: Sentences, y: Labels) -> Self:
         """Prepare `predict_sets` by sentences that were used for nothing else.
@@ -197,35 +214,37 @@ class Tagger(StoredTagger, RawText, BaseEstimator):
         a tagger with context is refused.
         """
         check_exchangeable(self.derived_)
-        self._asked().conformalize(self.rows(X), y)
+        self._fitted_estimator().conformalize(self.rows(X), y)
         return self
 
     @for_no_examples
     def predict_sets(
         self, X: Sentences, coverage: float = 0.9, *, max_size: int = 1000, allowed: Allowed | None = None
     ) -> list[list[Array] | None]:
-        """Labellings of each sentence that hold the true one with at least this probability.
+        """Return labellings of each sentence that hold the true one with at least this probability.
 
         None stands for more than `max_size` of them, which exclude nothing.
         """
-        return self._asked().predict_sets(self.rows(X), coverage, max_size=max_size, allowed=allowed)
+        return self._fitted_estimator().predict_sets(
+            self.rows(X), coverage, max_size=max_size, allowed=allowed
+        )
 
     @property
     def temperature_(self) -> float:
         """What scores are divided by in probabilities, after `calibrate`."""
-        return self._asked().temperature_
+        return self._fitted_estimator().temperature_
 
     def top_features(self, k: int = 10) -> TopFeatures:
         """Return the k largest positive and negative weights of each label and of transitions, with names."""
         return top_features_of(self, k)
 
     def explain(self, tokens: Sequence[object]) -> list[Explanation]:
-        """Why each token of one sentence has its label (see `structlearn.estimators.weights.explaining`).
+        """Explain the label of each token of one sentence (see `structlearn.estimators.weights.explaining`).
 
         >>> tagger.explain(["the", "dog"])[1].contributions[:2]  # doctest: +SKIP
         [Contribution(name='word=dog', amount=0.91), Contribution(name='D -> N', amount=0.62)]
         """
-        (found,) = explained(self, [tokens])  # type: ignore[list-item]
+        (found,) = explain_tokens(self, [tokens])  # type: ignore[list-item]
         return found
 
     # ---- what is known of the chain ------------------------------------------------------------------------
@@ -233,18 +252,18 @@ class Tagger(StoredTagger, RawText, BaseEstimator):
     @property
     def classes_(self) -> Array:
         """The labels."""
-        return self._asked().classes_
+        return self._fitted_estimator().classes_
 
     @property
     def certificate_(self) -> Certificate:
         """How far from optimal the model is at most."""
-        return self._asked().certificate_
+        return self._fitted_estimator().certificate_
 
     @property
     def history_(self) -> History:
         """The trace of primal, dual and gap."""
-        return self._asked().history_
+        return self._fitted_estimator().history_
 
-    def _asked(self) -> Any:
+    def _fitted_estimator(self) -> Any:
         check_is_fitted(self, "chain_")
         return self.chain_

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from structlearn.core.registry import Registry
 
@@ -55,16 +55,16 @@ class _Abbreviations(frozenset[str]):
 
 
 def penn(text: str) -> list[list[Span]]:
-    """Tokens as in the Penn Treebank: do n't, John 's, U.S. and state-of-the-art are kept."""
+    """Split text into tokens as in the Penn Treebank: do n't, John 's, U.S. and state-of-the-art are kept."""
     return _in_sentences(text.translate(_SAME), _penn_words)
 
 
 def marks(text: str) -> list[list[Span]]:
-    """Words, numbers with what is inside them, initials, and marks."""
+    """Split text into words, numbers with what is inside them, initials, and marks."""
     return _in_sentences(text, _marks)
 
 
-def blanks(text: str) -> list[list[Span]]:
+def blank_separated(text: str) -> list[list[Span]]:
     """Return what stands between blanks; a line is a sentence."""
     lines = ([match.span() for match in _WORD.finditer(text, a, b)] for a, b in _between(LINE, text))
     return [line for line in lines if line]
@@ -99,14 +99,14 @@ def _marks(sentence: str) -> list[Span]:
 
 
 @cache
-def _penn_tokenizer():  # type: ignore[no-untyped-def]
+def _penn_tokenizer() -> Any:
     from nltk.tokenize import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
 
 
 @cache
-def _punkt():  # type: ignore[no-untyped-def]
+def _punkt() -> Any:
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     parameters = PunktParameters()
@@ -120,7 +120,10 @@ TOKENIZERS: Registry[TokenizerEntry] = Registry(
         TokenizerEntry("penn", "English as in the Penn Treebank (do n't, John 's)", penn),
         TokenizerEntry("marks", "words and marks, of any language that has blanks between words", marks),
         TokenizerEntry(
-            "blanks", "text that is tokenised: blanks between tokens, a sentence a line", blanks, LINE
+            "blanks",
+            "text that is tokenised: blanks between tokens, one sentence per line",
+            blank_separated,
+            LINE,
         ),
     ],
 )

@@ -26,7 +26,7 @@ def as_columns(sentence: Sequence[TaggedToken], *, marked: bool) -> str:
 
 
 def as_json(sentence: Sequence[TaggedToken], *, marked: bool) -> str:
-    """One line of ASCII: tokens, labels, offsets, and spans where labels mark them."""
+    """Write one line of ASCII: tokens, labels, offsets, and spans if labels mark them."""
     tokens, labels, starts, ends = zip(*sentence)
     found = [
         {"start": first, "end": last, "label": kind, "offsets": [starts[first], ends[last - 1]]}
@@ -37,7 +37,7 @@ def as_json(sentence: Sequence[TaggedToken], *, marked: bool) -> str:
 
 
 def as_inline(sentence: Sequence[TaggedToken], *, marked: bool) -> str:
-    """One line: `[NP The dog] [VP runs] .` where labels mark spans, else `The/D dog/N`."""
+    """Write one line: `[NP The dog] [VP runs] .` if labels mark spans, else `The/D dog/N`."""
     if not marked:
         return " ".join(f"{one.token}/{one.label}" for one in sentence) + "\n"
     words = [one.token for one in sentence]
@@ -59,7 +59,7 @@ TEXT_FORMATS: Registry[TextFormat] = Registry(
     "format",
     [
         TextFormat("conll", "a token and its label a line", as_columns),
-        TextFormat("json", "a sentence a line", as_json),
+        TextFormat("json", "one sentence per line", as_json),
         TextFormat("inline", "words with their labels, to read", as_inline),
     ],
 )

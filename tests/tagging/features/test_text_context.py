@@ -106,7 +106,7 @@ def test_context_in_files():
     X, y = documents(40)
     context, _, usual = learnt(y, X=X)
     new = usual.add(Tokens.from_sentences(documents(10, seed=1)[0]))
-    again = Context.from_stored(context.stored())
+    again = Context.from_stored(context.to_stored())
     assert cells(again.add(new)) == cells(context.add(new))
     assert (again.columns, again.needs, again.reach) == (context.columns, context.needs, 3)
     assert context.add(usual.add(Tokens.from_sentences([]))).n_tokens == 0
@@ -129,14 +129,14 @@ def test_context_in_files():
     ],
 )
 def test_damaged_context(part, name, value):
-    stored = learnt(documents(40)[1])[0].stored()
+    stored = learnt(documents(40)[1])[0].to_stored()
     broken = {**getattr(stored, part), name: value}
     with pytest.raises(ValueError, match=r"."):
         Context.from_stored(stored._replace(**{part: broken}))
 
 
 def test_weights_that_are_not_finite_are_refused():
-    stored = learnt(documents(40)[1])[0].stored()
+    stored = learnt(documents(40)[1])[0].to_stored()
     stored.arrays["weights"][3] = np.nan
     with pytest.raises(ValueError, match="are no weights"):
         Context.from_stored(stored)
@@ -173,18 +173,18 @@ def test_span_lexicon_does_not_see_its_own_block():
     # and other text those of both
     new = Tokens.from_sentences([["San", "Juan", "y", "Ana"], []])
     assert lexicon.add(new).column("spans").cells.tolist() == ["B-LOC/PER", "L-LOC/PER", "O", "U-PER"]
-    again = SpanLexicon.from_stored(lexicon.stored())
+    again = SpanLexicon.from_stored(lexicon.to_stored())
     assert again.add(new).column("spans").cells.tolist() == lexicon.add(new).column("spans").cells.tolist()
 
 
 def test_span_lexicon_in_files():
     lexicon = SpanLexicon("word")
     lexicon.learn(Tokens.from_sentences([["a\nb", "\ud800"]]), [["B-X", "I-X"]])
-    stored = lexicon.stored()
+    stored = lexicon.to_stored()
     assert list(SpanLexicon.from_stored(stored).phrases) == [("a\nb", "\ud800")]
     empty = SpanLexicon("word")
     assert empty.learn(Tokens.from_sentences([["a"]]), [["O"]]).column("spans").cells.tolist() == ["O"]
-    assert SpanLexicon.from_stored(empty.stored()).phrases == {}
+    assert SpanLexicon.from_stored(empty.to_stored()).phrases == {}
     for texts, arrays in (
         ({"phrases": ["[]"]}, {}),
         ({"phrases": ["{"]}, {}),

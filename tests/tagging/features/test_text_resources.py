@@ -51,7 +51,7 @@ def test_lexicon_files(tmp_path):
     path.write_bytes(gzip.compress("Ana  López\n\n\tJuan \r\nAna López\n".encode()))
     lexicon = PhraseList.of("PERSON", path)
     assert list(lexicon.phrases) == [("Ana", "López"), ("Juan",)]
-    again = PhraseList.from_stored(lexicon.stored())
+    again = PhraseList.from_stored(lexicon.to_stored())
     assert (again.name, again.word, again.phrases) == (lexicon.name, lexicon.word, lexicon.phrases)
 
 
@@ -96,7 +96,7 @@ def test_cluster_files(tmp_path, lines, path):
     clusters = read_clusters(file, text("El", "perro"))
     assert clusters.of_word("El") == path
     assert clusters.add(text("El", "nunca")).column("cluster").cells.tolist() == [path, ""]
-    assert Clusters.from_stored(clusters.stored()).paths == clusters.paths
+    assert Clusters.from_stored(clusters.to_stored()).paths == clusters.paths
 
 
 def test_cluster_refusals(tmp_path):
@@ -121,7 +121,7 @@ def test_vectors_become_clusters(tmp_path):
     paths = clusters.paths
     assert paths["la"][0] == paths["el"][0] != paths["perro"][0] == paths["gato"][0]
     assert clusters.of_word("La") == paths["la"]  # by its lower case
-    again = Clusters.from_stored(clusters.stored())
+    again = Clusters.from_stored(clusters.to_stored())
     assert again.paths == paths
     assert again.default_templates == clusters.default_templates
 

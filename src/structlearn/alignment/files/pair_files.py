@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from structlearn.alignment.files.tmx import LINKS, Languages, both_segments, read_units, written_units
 from structlearn.alignment.links import Links, links_at
-from structlearn.alignment.text.pairs import lines_of, read_tab_pairs
+from structlearn.alignment.text.pairs import file_lines, read_tab_pairs
 from structlearn.core.registry import Registry
-from structlearn.core.wording import listed, quoted
+from structlearn.core.wording import list_names, quote
 from structlearn.data import DataError
 from structlearn.storage.errors import StrPath
 from structlearn.storage.schema import read_json
@@ -46,16 +46,18 @@ class WrittenPair(NamedTuple):
 
 
 def read_tsv(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
-    """Lines `source TAB target [TAB links]`."""
+    """Yield the pairs of lines `source TAB target [TAB links]`."""
     for (number, source, target), links in read_tab_pairs(path, allow_empty=True):
-        yield _linked(path, number, (source, target), links)
+        yield _pair_with_links(path, number, (source, target), links)
 
 
 def write_tsv(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
     return (f"{' '.join(one.source)}\t{' '.join(one.target)}\t{one.pharaoh()}\n" for one in pairs)
 
 
-def _linked(path: StrPath, number: int, sides: tuple[list[str], list[str]], links: str | None) -> FilePair:
+def _pair_with_links(
+    path: StrPath, number: int, sides: tuple[list[str], list[str]], links: str | None
+) -> FilePair:
     lengths = len(sides[0]), len(sides[1])
     return FilePair(number, *sides, None if links is None else links_at(path, number, links, lengths))
 
@@ -64,9 +66,9 @@ def _linked(path: StrPath, number: int, sides: tuple[list[str], list[str]], link
 
 
 def read_jsonl(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
-    """Objects with "source" and "target" (or the languages), text or lists of words, and maybe "links"."""
+    """Yield pairs of objects with "source" and "target" (or the languages), and maybe "links"."""
     keys = languages[0] or "source", languages[1] or "target"
-    for number, line in lines_of(path):
+    for number, line in file_lines(path):
         if line.strip():
             yield _object(path, number, line, keys)
 
@@ -78,11 +80,13 @@ def _object(path: StrPath, number: int, line: str, keys: tuple[str, str]) -> Fil
         raise DataError.at(path, number, f"this is no JSON object ({error}).") from None
     missing = [key for key in keys if key not in found]
     if missing:
-        there = listed(found) or "none"
+        there = list_names(found) or "none"
         raise DataError.at(path, number, f"the keys {keys[0]} and {keys[1]} are wanted; there are: {there}.")
     source, target = (_words(path, number, key, found[key]) for key in keys)
     links = found.get("links")
-    return _linked(path, number, (source, target), None if links is None else _pharaoh(path, number, links))
+    return _pair_with_links(
+        path, number, (source, target), None if links is None else _pharaoh(path, number, links)
+    )
 
 
 def _words(path: StrPath, number: int, key: str, value: object) -> list[str]:
@@ -90,18 +94,18 @@ def _words(path: StrPath, number: int, key: str, value: object) -> list[str]:
         return value.split()
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return value
-    raise DataError.at(path, number, f"{quoted(key)} is text or a list of words, not {quoted(value)}.")
+    raise DataError.at(path, number, f"{quote(key)} is text or a list of words, not {quote(value)}.")
 
 
 def _pharaoh(path: StrPath, number: int, links: object) -> str:
-    """Links as text: they are a Pharaoh line, or pairs of numbers."""
+    """Return links as text: they are a Pharaoh line, or pairs of numbers."""
     if isinstance(links, str):
         return links
     pairs: list = links if isinstance(links, list) else [links]
     if all(isinstance(one, list) and [type(k) for k in one] == [int, int] for one in pairs):
         return " ".join(f"{i}-{j}" for i, j in pairs)
     raise DataError.at(
-        path, number, f'"links" are such as [[0, 0], [1, 2]] or "0-0 1-2"; got {quoted(links)}.'
+        path, number, f'"links" are such as [[0, 0], [1, 2]] or "0-0 1-2"; got {quote(links)}.'
     )
 
 
@@ -121,7 +125,7 @@ def read_tmx(path: StrPath, languages: Languages = (None, None)) -> Iterator[Fil
     """Yield translation units, their words between blanks."""
     for unit, source, target in both_segments(path, read_units(path), languages):
         links = unit.properties.get(LINKS)
-        yield _linked(path, unit.line, (source.split(), target.split()), links)
+        yield _pair_with_links(path, unit.line, (source.split(), target.split()), links)
 
 
 def write_tmx(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
@@ -160,9 +164,9 @@ PAIR_FORMATS: Registry[PairFormat] = Registry(
     "format",
     [
         PairFormat("pharaoh", "0-0 1-2 a pair", (), write_pharaoh_lines),
-        PairFormat("naacl", "a link a line", (".wa",), write_naacl_lines),
+        PairFormat("naacl", "one link per line", (".wa",), write_naacl_lines),
         PairFormat("tsv", "source, target and links between tabs", (".tsv", ".tab"), write_tsv, read_tsv),
-        PairFormat("jsonl", "an object a pair", (".jsonl", ".ndjson", ".json"), write_jsonl, read_jsonl),
+        PairFormat("jsonl", "one object per pair", (".jsonl", ".ndjson", ".json"), write_jsonl, read_jsonl),
         PairFormat("tmx", "XML of translation memories", (".tmx",), write_tmx, read_tmx),
     ],
 )
@@ -191,7 +195,7 @@ def read_pair_file(
         Which languages of a TMX file, or which keys of JSON objects, the two sides are.
 
     """
-    kind = format_by_name(path, "tsv") if form is None else PAIR_FORMATS.named(form)
+    kind = format_by_name(path, "tsv") if form is None else PAIR_FORMATS.entry(form)
     if kind.read is None:
         raise ValueError(f"A file of the format {kind.name} holds no text; give tsv, jsonl or tmx.")
     return kind.read(path, languages)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_type_hints
 import numpy as np
 
 from structlearn.alignment.gold.confidence import EVIDENCE, USUAL
-from structlearn.alignment.gold.features import feature_names
+from structlearn.alignment.gold.features import link_feature_names
 from structlearn.alignment.gold.vectors import Vectors, WordVectors
 from structlearn.alignment.gold.words import gold_word_arrays, read_gold_words
 from structlearn.alignment.statistics.jumps import WIDEST
@@ -18,7 +18,14 @@ from structlearn.alignment.text.form import Forms, form_of_words, read_form
 from structlearn.estimators.files.attributes import number, read_certificate
 from structlearn.estimators.files.persistence import history_array, history_of
 from structlearn.estimators.files.values import build
-from structlearn.storage.model_file import ModelFile, damaged, lines_of, refusing, text_array, write_model
+from structlearn.storage.model_file import (
+    ModelFile,
+    damage_error,
+    refuse_damaged,
+    text_array,
+    text_lines,
+    write_model,
+)
 from structlearn.storage.schema import check_form, read_json
 
 if TYPE_CHECKING:
@@ -64,16 +71,16 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     header = file.header
     if header["estimator"] != "Aligner":
         raise ValueError(f"{path} holds a {header['estimator'][:40]}, not an Aligner.")
-    with refusing(file.path):
-        aligner = _made(kind, header)
+    with refuse_damaged(file.path):
+        aligner = _make_aligner(kind, header)
         weights, history = file.load("weights"), file.load("history")
         statistics = file.load_all("statistics.")
         _check_statistics(statistics)
         aligner.statistics_ = AlignmentStatistics.from_arrays(statistics)
         aligner.vectors_ = _read_vectors(file.load_all("vectors."))
         aligner.mapped_ = None
-        aligner._set_forms(_forms(aligner, header["fitted"]))
-        aligner._take_rule()
+        aligner.set_forms(_forms(aligner, header["fitted"]))
+        aligner.use_rule()
         aligner.structure_ = build(header["structure"])
         for name in _FITTED_NAMES:
             setattr(aligner, name, header["fitted"].get(name))
@@ -84,16 +91,16 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         if header["certificate"]:
             aligner.certificate_ = read_certificate(header["certificate"])
     if weights.size != len(aligner.feature_names_):
-        raise damaged(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
+        raise damage_error(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
     named = dict(zip(aligner.feature_names_, weights))
-    aligner.feature_names_ = feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
+    aligner.feature_names_ = link_feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
     if not named.keys() <= set(aligner.feature_names_):
         raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
     aligner.weights_ = np.array([named.get(name, 0.0) for name in aligner.feature_names_])
     return aligner
 
 
-def _made(kind: type[Aligner], header: dict) -> Aligner:
+def _make_aligner(kind: type[Aligner], header: dict) -> Aligner:
     """Return the aligner with the parameters of a header, whose forms are checked."""
     hints = get_type_hints(kind)
     forms = {f"{name}?": hints[name] for name in kind._get_param_names() if name != "checkpoint"}
@@ -108,7 +115,7 @@ def _made(kind: type[Aligner], header: dict) -> Aligner:
 
 
 def _forms(aligner: Aligner, fitted: dict) -> Forms:
-    """How words are looked up; files of older versions do not say, but their vocabularies do."""
+    """Return how words are looked up; files of older versions do not say, but their vocabularies do."""
     said = fitted.get("forms_")
     if said is None:
         asked = {"lowercase": aligner.lowercase, "strip_accents": aligner.strip_accents}
@@ -121,7 +128,7 @@ def _forms(aligner: Aligner, fitted: dict) -> Forms:
 
 
 def _confidence(fitted: dict) -> np.ndarray:
-    """Coefficients by name; files of older versions have none, and those of others may lack some."""
+    """Read the coefficients by name; older versions' files have none, others may lack some."""
     said = fitted.get("confidence_")
     if said is None:
         return USUAL
@@ -165,7 +172,7 @@ def _check_statistics(arrays: dict[str, np.ndarray]) -> None:
 
 
 def _check_jumps(arrays: dict[str, np.ndarray], direction: str, n_words: int) -> None:
-    """Weights of distances, by classes of words; in older files they are one row, without classes."""
+    """Check the weights of distances, by classes of words; in older files one row without classes."""
     weights, visits, classes = (arrays.get(f"{direction}.{name}") for name in ("jumps", "visits", "classes"))
     if weights is None or weights.dtype != np.float64 or weights.shape[-1:] != (2 * WIDEST + 1,):
         raise ValueError(f"a table of jumps must have {2 * WIDEST + 1} entries a row")
@@ -213,7 +220,7 @@ def _read_side(arrays: dict[str, np.ndarray], side: str) -> WordVectors:
     text, matrix = arrays.get(f"{side}.words"), arrays.get(f"{side}.matrix")
     if text is None or matrix is None or text.dtype != np.uint8 or matrix.dtype != np.float32:
         raise ValueError(f"it lacks the vectors of the {side}")
-    words = lines_of(text)
+    words = text_lines(text)
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise ValueError(f"there are {len(words)} words but vectors of shape {matrix.shape} of the {side}")
     return WordVectors(words, matrix)

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from typing import IO, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from structlearn.core.wording import listed, quoted
+from structlearn.core.wording import list_names, quote
 from structlearn.data import DataError
 from structlearn.data.text import open_bytes, standard_input
 from structlearn.storage.errors import StrPath
@@ -46,10 +46,10 @@ def read_units(path: StrPath) -> Iterator[Unit]:
     parser = DefusedXMLParser(target=target)
     target.line = lambda: parser.parser.CurrentLineNumber
     try:
-        with _opened(path) as stream:
+        with _open(path) as stream:
             while piece := stream.read(_PIECE):
                 parser.feed(piece)
-                yield from target.taken()
+                yield from target.take_units()
         parser.close()
     except ParseError as error:
         raise DataError.at(path, error.position[0], f"this is no XML ({error.msg}).") from None
@@ -61,10 +61,10 @@ def read_units(path: StrPath) -> Iterator[Unit]:
         raise DataError.at(path, target.line(), str(error)) from None
     except (OSError, EOFError, LookupError) as error:
         raise DataError.at(path, target.line(), f"the file cannot be read further ({error}).") from error
-    yield from target.taken()
+    yield from target.take_units()
 
 
-def _opened(path: StrPath) -> IO[bytes] | nullcontext[IO[bytes]]:
+def _open(path: StrPath) -> IO[bytes] | nullcontext[IO[bytes]]:
     return nullcontext(standard_input()) if os.fspath(path) == "-" else open_bytes(path)
 
 
@@ -86,14 +86,14 @@ class _Target:
         self._length = self._in_code = 0
         self._root = True
 
-    def taken(self) -> list[Unit]:
+    def take_units(self) -> list[Unit]:
         units, self._units = self._units, []
         return units
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         name = _name(tag)
         if self._root and name != "tmx":
-            raise _NoTmx(f"the first element is {quoted(name)}, not tmx.")
+            raise _NoTmx(f"the first element is {quote(name)}, not tmx.")
         self._root = False
         if name == "tu":
             self._segments, self._properties = {}, {}
@@ -135,20 +135,20 @@ def _name(tag: str) -> str:
 def both_segments(
     path: StrPath, units: Iterable[Unit], languages: Languages
 ) -> Iterator[tuple[Unit, str, str]]:
-    """Units with their segments of two languages, empty where they lack one; `en` is `en-GB` too."""
+    """Yield units with their segments of two languages, empty if one is missing; `en` is `en-GB` too."""
     wanted: tuple[str, str] | None = None
     for unit in units:
-        wanted = wanted or _wanted(path, unit, languages)
+        wanted = wanted or _pick_languages(path, unit, languages)
         yield unit, _segment(unit, wanted[0]), _segment(unit, wanted[1])
 
 
-def _wanted(path: StrPath, unit: Unit, languages: Languages) -> tuple[str, str]:
+def _pick_languages(path: StrPath, unit: Unit, languages: Languages) -> tuple[str, str]:
     given = [one.lower() for one in languages if one]
     others = [one for one in unit.segments if not any(_is_of(one, known) for known in given)]
     wanted = [one.lower() if one else others.pop(0) if others else None for one in languages]
     if wanted[0] is None or wanted[1] is None:
         raise DataError.at(
-            path, unit.line, f"two languages are wanted; the unit has {listed(unit.segments) or 'none'}."
+            path, unit.line, f"two languages are wanted; the unit has {list_names(unit.segments) or 'none'}."
         )
     return wanted[0], wanted[1]
 

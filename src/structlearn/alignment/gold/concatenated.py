@@ -75,7 +75,7 @@ class WordMatcher(StructuredPredictor):
     The parameters are those of `StructuredPredictor`.
     """
 
-    def _training_scoring(self, X: Any, structure: Structure, memory: Memory) -> Any:
+    def _training_part_scoring(self, X: Any, structure: Structure, memory: Memory) -> Any:
         scoring = SumScoring(X.rows, X.columns)
         self.n_features_in_ = scoring.n_features
         return scoring
@@ -83,8 +83,10 @@ class WordMatcher(StructuredPredictor):
     def _part_scoring(self, X: Any) -> Any:
         return SumScoring(X.rows, X.columns)
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """F1 of the links, over all pairs."""
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return F1 of the links, over all pairs."""
         return link_scores(y, self.predict(X), sample_weight).f1
 
 

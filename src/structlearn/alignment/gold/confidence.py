@@ -91,7 +91,7 @@ def evidence(features: EdgeFeatures, lexicon: Lexicon, theta: Array, cells: Cell
     found[:, 6] = found[:, 5] ** 2
     found[:, 7] = (found[:, 3] == 0) / (1 + dice * (seen_e + seen_f) / 2)
     found[:, 8] = np.log1p(np.minimum(seen_e, seen_f))
-    found[:, 9] = _covered(features, cells)[cells.pair]
+    found[:, 9] = _agreement_per_word(features, cells)[cells.pair]
     mean = np.clip(features.mean[cells.number], 1e-6, 1 - 1e-6)
     found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, _MOST)
     return found
@@ -106,23 +106,23 @@ def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
     return unknown / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
 
 
-def _covered(features: EdgeFeatures, linked: Cells) -> Array:
+def _agreement_per_word(features: EdgeFeatures, linked: Cells) -> Array:
     """Return the agreement of each pair's links, per word."""
     bitext = features.bitext
     sums = np.bincount(linked.pair, features.agreement[linked.number], minlength=len(bitext))
     return 2 * sums / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
 
 
-def probabilities(found: Array, coefficients: Array) -> Array:
-    """1 / (1 + exp(-<coefficients, evidence>)) of each row."""
+def link_probabilities(found: Array, coefficients: Array) -> Array:
+    """Return 1 / (1 + exp(-<coefficients, evidence>)) for each row."""
     return 1 / (1 + np.exp(-np.clip(found @ coefficients, -30, 30)))
 
 
 def fit_coefficients(found: Array, right: Array, usual: Array = USUAL, held: float = _HELD) -> Array:
-    """argmin of the logistic loss + held/2 ||coefficients - usual||^2, by Newton's method."""
+    """Return argmin of the logistic loss + held/2 ||coefficients - usual||^2, by Newton's method."""
     known = usual.copy()
     for _ in range(_STEPS):
-        p = probabilities(found, known)
+        p = link_probabilities(found, known)
         slope = found.T @ (p - right) + held * (known - usual)
         curvature = (found * (p * (1 - p))[:, None]).T @ found + held * np.eye(known.size)
         step = np.linalg.solve(curvature, slope)
@@ -133,7 +133,7 @@ def fit_coefficients(found: Array, right: Array, usual: Array = USUAL, held: flo
 
 
 def without_own_words(statistics: AlignmentStatistics, pairs: Sequence[Words]) -> AlignmentStatistics:
-    """Statistics that do not know the words which occur in one of the pairs and nowhere else."""
+    """Return statistics that do not know the words which occur in one of the pairs and nowhere else."""
     sides = statistics.source_words, statistics.target_words
     source, target = (
         words.without(_own_words(words, [pair[k] for pair in pairs])) for k, words in enumerate(sides)
@@ -142,7 +142,7 @@ def without_own_words(statistics: AlignmentStatistics, pairs: Sequence[Words]) -
 
 
 def _own_words(words: Vocabulary, sentences: Sequence[Sequence[str]]) -> set[str]:
-    """Words that were seen no more often than in one of the sentences."""
+    """Return the words that were seen no more often than in one of the sentences."""
     own: set[str] = set()
     for sentence in sentences:
         inside = Counter(sentence)
@@ -161,21 +161,21 @@ class LoosePairs(NamedTuple):
     surplus: Array
 
 
-def loosened(pairs: Sequence[Words], links: Sequence[Links], surplus: Sequence[Array]) -> LoosePairs:
-    """Each pair without a share of its words, which is chosen at random up to `_LOST`, on both sides."""
+def drop_words(pairs: Sequence[Words], links: Sequence[Links], surplus: Sequence[Array]) -> LoosePairs:
+    """Return each pair without a random share of its words, up to `_LOST`, on both sides."""
     rng = np.random.default_rng(0)
     found = LoosePairs([], [], np.empty(0))
     tables = [found.surplus]
     for pair, known, table in zip(pairs, links, surplus):
         share = rng.uniform(0.0, _LOST)
-        rows, columns = (_kept(len(side), share, rng) for side in pair)
+        rows, columns = (_words_to_keep(len(side), share, rng) for side in pair)
         found.pairs.append(([pair[0][i] for i in rows], [pair[1][j] for j in columns]))
         found.links.append(_links_between(known, rows, columns))
         tables.append(table[np.ix_(rows, columns)].ravel())
     return found._replace(surplus=np.concatenate(tables))
 
 
-def _kept(n: int, share: float, rng: np.random.Generator) -> Array:
+def _words_to_keep(n: int, share: float, rng: np.random.Generator) -> Array:
     kept = np.flatnonzero(rng.random(n) >= share)
     return kept if kept.size else np.zeros(1, dtype=np.int64)
 
@@ -195,7 +195,7 @@ HeldOut = list[tuple[Array, Array]]
 
 
 def held_out_weights(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> HeldOut:
-    """Parts of the gold pairs in their order, each with weights learned from the others."""
+    """Yield parts of the gold pairs in order, each with weights learned from the others."""
     parts = np.array_split(np.arange(len(gold.X)), min(folds, len(gold.X)))
     return [(part, fit_links(gold, setting, part, **parameters).weights_) for part in parts]
 
@@ -213,8 +213,8 @@ class CalibratedLinks:
 
         def features(self, pairs: Sequence[Words]) -> EdgeFeatures: ...
         def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures: ...
-        def _written(self, pair: Words) -> tuple[list[str], list[str]]: ...
-        def _linked(self, features: EdgeFeatures) -> Cells: ...
+        def write_pair(self, pair: Words) -> tuple[list[str], list[str]]: ...
+        def _best_cells(self, features: EdgeFeatures) -> Cells: ...
 
     def confidences(self, pairs: Sequence[Words]) -> list[Array]:
         """Return the (m, n) table of each pair.
@@ -223,14 +223,14 @@ class CalibratedLinks:
         """
         features = self.features(pairs)
         table = np.clip(self.slope_ * (features.F @ self.weights_) + 0.5, 0.0, 1.0)
-        linked = self._linked(features)
+        linked = self._best_cells(features)
         table[linked.number] = self._sureness(features, linked)
         return features.bitext.tables(table)
 
     def _sureness(self, features: EdgeFeatures, linked: Cells) -> Array:
         """Return the confidences of all links."""
         rows = self._evidence(features, features.F[linked.number] @ self.weights_, linked)
-        return probabilities(rows, self.confidence_)
+        return link_probabilities(rows, self.confidence_)
 
     def _evidence(self, features: EdgeFeatures, theta: Array, linked: Cells) -> Array:
         """Return what speaks for the links, whose scores are given."""
@@ -246,24 +246,24 @@ class CalibratedLinks:
         held_out: HeldOut,
         surplus: Array,
     ) -> None:
-        """Confidences by the links of models that have not seen the pairs, which have told the surplus.
+        """Calibrate confidences by the links of models that have not seen the pairs, which gave the surplus.
 
         The pairs count three times: as they are; without what the statistics know of words that occur in one
         of them only, as text will come that is no part of the bitext; and without some of their words, as
         translations will come that are freer than those with gold links.
         """
         forgetful = copy(self)
-        forgetful.statistics_ = without_own_words(self.statistics_, [self._written(pair) for pair in pairs])
-        freer = loosened(pairs, links, features.bitext.tables(surplus))
+        forgetful.statistics_ = without_own_words(self.statistics_, [self.write_pair(pair) for pair in pairs])
+        freer = drop_words(pairs, links, features.bitext.tables(surplus))
         found = [
-            self._judged(features, links, held_out),
-            self._judged(forgetful._features(pairs, surplus), links, held_out),
-            self._judged(self._features(freer.pairs, freer.surplus), freer.links, held_out),
+            self._judge_links(features, links, held_out),
+            self._judge_links(forgetful._features(pairs, surplus), links, held_out),
+            self._judge_links(self._features(freer.pairs, freer.surplus), freer.links, held_out),
         ]
         rows, right = (np.concatenate(column) for column in zip(*found))
         self.confidence_ = fit_coefficients(rows, right)
 
-    def _judged(
+    def _judge_links(
         self, features: EdgeFeatures, links: Sequence[Links], held_out: HeldOut
     ) -> tuple[Array, Array]:
         """Return the evidence of links that models draw in unseen pairs, and whether they are right."""

@@ -66,7 +66,7 @@ def fill_context(
 
 @kernel
 def _copies(words: Array) -> Array:
-    """Of each word, how many copies stand before it, and how many there are."""
+    """Return, per word, how many copies stand before it, and how many there are."""
     copies = np.zeros((words.size, 2), dtype=np.int64)
     for i in range(words.size):
         for k in range(words.size):
@@ -78,7 +78,7 @@ def _copies(words: Array) -> Array:
 
 @kernel
 def _support(a: Array, i: int, j: int) -> float:
-    """Links in other rows and columns nearby; those in the order of this one count most."""
+    """Return the support of links in other rows and columns nearby; those in this one's order count most."""
     m, n = a.shape
     total = 0.0
     for k in range(max(0, i - REACH), min(m, i + REACH + 1)):
@@ -90,7 +90,7 @@ def _support(a: Array, i: int, j: int) -> float:
 
 @kernel
 def _of_copies(source: Array, target: Array, a: Array, near: Array, i: int, j: int, x: Array) -> None:
-    """How much better than the best edge to a copy of either word: in agreement, and in support."""
+    """Return how much better an edge is than the best one to a copy of either word: agreement and support."""
     best, around = -1.0, 0.0
     for l in range(target.size):
         if l != j and target[l] == target[j] and a[i, l] > best:

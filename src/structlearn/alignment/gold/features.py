@@ -60,8 +60,8 @@ class EdgeFeatures(NamedTuple):
     mean: Array  # (n_cells,)
 
 
-def feature_names(*, vectors: bool = False, taught: bool = False) -> list[str]:
-    """Names of the features, in their order; with those of word vectors, and those that gold links teach."""
+def link_feature_names(*, vectors: bool = False, taught: bool = False) -> list[str]:
+    """Return the names of the features, in order; with those of word vectors and of gold links."""
     return [*FEATURES, *(COSINES if vectors else ()), *((*CONTEXT, *GOLD) if taught else ())]
 
 
@@ -72,15 +72,15 @@ def edge_features(
     gold: GoldWords | None = None,
     surplus: Array | None = None,
 ) -> EdgeFeatures:
-    """Features of pairs of (source words, target words), which are written like those of the statistics.
+    """Return the features of pairs of (source words, target words), written as the statistics have them.
 
     `gold` adds those of the context and of what gold links say; `surplus` is what these pairs have told it.
     """
     bitext = statistics.encode(pairs)
-    names = feature_names(vectors=vectors is not None, taught=gold is not None)
+    names = link_feature_names(vectors=vectors is not None, taught=gold is not None)
     F = np.empty((int(bitext.cell_start[-1]), len(names)))
-    source = _spelled([pair[0] for pair in pairs], bitext.source.start)
-    target = _spelled([pair[1] for pair in pairs], bitext.target.start)
+    source = _number_words([pair[0] for pair in pairs], bitext.source.start)
+    target = _number_words([pair[1] for pair in pairs], bitext.target.start)
     fill_features(source, target, statistics.posteriors(bitext), statistics.pair_statistics(bitext), F)
     if vectors is not None:
         U, V = (side.of([word for pair in pairs for word in pair[k]]) for k, side in enumerate(vectors))
@@ -98,8 +98,8 @@ def edge_features(
     return EdgeFeatures(bitext, F, agreement, mean)
 
 
-def _spelled(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
-    """Words numbered as they come: the vocabulary has one number for all that it lacks."""
+def _number_words(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
+    """Give words numbers as they come: the vocabulary has one number for all that it lacks."""
     number: dict[str, int] = {}
     words = [number.setdefault(word, len(number)) for sentence in sentences for word in sentence]
     return SpelledWords(np.array(words, dtype=np.int64), start, spell(list(number)))
@@ -174,7 +174,7 @@ def fill_cosines(U: Array, V: Array, source_start: Array, target_start: Array, o
 
 @kernel
 def _rivals(table: Array) -> tuple[Array, Array]:
-    """Best and second best of each row and of each column."""
+    """Return the best and the second best of each row and of each column."""
     m, n = table.shape
     rows, columns = np.zeros((m, 2)), np.zeros((n, 2))
     for i in range(m):
@@ -206,7 +206,7 @@ def _at(table: Array, i: int, j: int) -> float:
 
 @kernel
 def _of_neighbours(table: Array, i: int, j: int, free: float, x: Array) -> None:
-    """Are the words before, after and beside these linked to each other?"""
+    """x <- how well the words before, after and beside these are linked to each other."""
     before, after = _at(table, i - 1, j - 1), _at(table, i + 1, j + 1)
     beside = max(_at(table, i, j - 1), _at(table, i, j + 1))
     above = max(_at(table, i - 1, j), _at(table, i + 1, j))
@@ -217,7 +217,7 @@ def _of_neighbours(table: Array, i: int, j: int, free: float, x: Array) -> None:
 
 @kernel
 def _of_strings(source: SpelledWords, s: int, target: SpelledWords, t: int, letters: Array, x: Array) -> None:
-    """Are the words the same, or do they look alike? Is one of them a punctuation mark?"""
+    """x <- whether the words are the same or look alike, and whether one is a punctuation mark."""
     a, i, b, j = source.spellings, source.words[s], target.spellings, target.words[t]
     m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]
     same = m == n and common_prefix(a, i, b, j) == m

@@ -78,10 +78,10 @@ class GoldViews(NamedTuple):
 
     @classmethod
     def of(cls, text: GoldPairs, rows: Array | None) -> GoldViews:
-        """Both views; `rows` are the features of new pairs."""
+        """Make both views; `rows` are the features of new pairs."""
         return cls(text, None if rows is None else text._replace(X=EdgeTables(rows, text.X.shapes)))
 
-    def mixed(self) -> GoldPairs:
+    def mix(self) -> GoldPairs:
         """Each pair once: every other one as new."""
         if self.new is None:
             return self.text
@@ -109,7 +109,7 @@ def check_links(bitext: Bitext, links: Sequence[Links]) -> None:
 
 
 def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching) -> GoldPairs:
-    """Sure links as a matching: above the fertility those that the statistics like best, the rest are free.
+    """Return the sure links as a matching: beyond the fertility the likeliest ones, the rest are free.
 
     argmax over matchings of sum of (1 + agreement) at sure links, -1 at others.
     """
@@ -145,7 +145,7 @@ class SettingChoices(NamedTuple):
 
     @classmethod
     def of(cls, regularization: float | None, missed: float | None, spurious: float) -> SettingChoices:
-        """Those that are given, or the usual ones."""
+        """Return the choices that are given, or the usual ones."""
         costs = [spurious * ratio for ratio in MISSED] if missed is None else [missed]
         return cls(REGULARIZATIONS if regularization is None else [regularization], costs, spurious)
 
@@ -181,7 +181,7 @@ def cross_validate(
     n = len(gold.text.X)
     order = check_random_state(parameters.get("random_state")).permutation(n)
     parts = np.array_split(order, min(folds, n))
-    pieces, pair = in_pieces(gold.mixed(), links)
+    pieces, pair = in_pieces(gold.mix(), links)
     views = [one.X for one in (gold.new, gold.text) if one is not None]
 
     def errors(setting: Setting) -> list[float]:
@@ -196,7 +196,7 @@ def cross_validate(
 
 
 def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> tuple[GoldPairs, Array]:
-    """Gold pairs, those that are long in pieces, and the pair of each."""
+    """Return gold pairs, long ones in pieces, and the pair of each piece."""
     cuts = [pieces_of(one, table.shape) for one, table in zip(links, gold.tables)]
     pair = np.repeat(np.arange(len(cuts)), [len(places) for places in cuts])
     if len(pair) == len(cuts):
@@ -208,7 +208,7 @@ def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> tuple[GoldPairs, Array
     return GoldPairs(EdgeTables(rows, np.array([table.shape for table in tables])), tables, free), pair
 
 
-def calibrate(weights: Array, gold: GoldPairs) -> float:
+def confidence_slope(weights: Array, gold: GoldPairs) -> float:
     """Return the slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error."""
     theta = gold.X.rows @ weights
     right = np.concatenate([table.ravel() for table in gold.tables])

@@ -14,9 +14,9 @@ import numpy as np
 from structlearn.alignment.links import Link, Links
 from structlearn.core.contract import Array
 
-#: Pairs with a longer side are cut, into ranges with a side of so many words at least,
+#: Pairs with a side above `LONG` words are cut into ranges with a side of at least `RANGE` words,
 LONG, RANGE = 100, 25
-#: of which so many make a piece.
+#: and this many ranges make a piece.
 TOGETHER = 2
 
 

@@ -52,7 +52,7 @@ class Space(NamedTuple):
 
 
 def nearest_problem(folder: Path | None, n: int) -> tuple[Labelled, Labelled, list[str]]:
-    """N pairs to train on, others to test, and what to tell of the data.
+    """Return n pairs to train on, others to test, and what to say of the data.
 
     The folder is that of the Hansards; its neighbours `vectors` and `dictionary` are used where they are.
     Without it, pairs are those of the embedded corpus.
@@ -62,7 +62,7 @@ def nearest_problem(folder: Path | None, n: int) -> tuple[Labelled, Labelled, li
     if len(pairs) < n + N_TEST:
         raise DataError(f"There are {len(pairs)} pairs, {N_TEST} of them to test: train on {n} is too many.")
     space = _given_space(folder.parent, pairs) if folder and _has_vectors(folder.parent) else _own(pairs)
-    train, test = (_labelled(part, space) for part in (pairs[:n], pairs[n:]))
+    train, test = (_label_by_vectors(part, space) for part in (pairs[:n], pairs[n:]))
     return train, test, [*told, space.told]
 
 
@@ -73,7 +73,7 @@ def _pairs(folder: Path | None, n: int) -> Sequence[Words]:
     return list(islice(((one.source, one.target) for one in text if one.source and one.target), n))
 
 
-def _labelled(pairs: Sequence[Words], space: Space) -> Labelled:
+def _label_by_vectors(pairs: Sequence[Words], space: Space) -> Labelled:
     return Labelled(
         WordPairs.of(pairs, space.features), [nearest_links(pair, space.aligned) for pair in pairs]
     )
@@ -84,13 +84,13 @@ def _has_vectors(folder: Path) -> bool:
 
 
 def _own(pairs: Sequence[Words]) -> Space:
-    """Vectors from the pairs themselves."""
+    """Return vectors made from the pairs themselves."""
     vectors = latent_vectors(AlignmentStatistics.train(Bitext.from_pairs(pairs)))
     return Space(vectors, vectors, "Word vectors are not here: using those of the pairs' own co-occurrences.")
 
 
 def latent_vectors(statistics: AlignmentStatistics, dimension: int = 100) -> Vectors:
-    """Vectors of the words of the statistics, of this dimension or of as many as the words allow.
+    """Return vectors of the statistics' words, of this dimension or of as many as the words allow.
 
         D ~ U S V',    u_e = row e of U sqrt(S),    v_f = row f of V sqrt(S)
 
@@ -108,7 +108,7 @@ def latent_vectors(statistics: AlignmentStatistics, dimension: int = 100) -> Vec
 
 
 def _given_space(folder: Path, pairs: Sequence[Words]) -> Space:
-    """Vectors from files; the text has no accents, so the words of the vectors lose theirs."""
+    """Read vectors from files; the text has no accents, so the words of the vectors lose theirs."""
     train, test = (read_dictionary(folder / "dictionary" / f"{part}.en-fr.tsv") for part in ("train", "test"))
     given = tuple(read_vectors(file_of(folder / "vectors", f"{side}.vec")) for side in ("en", "fr"))
     mapped = map_vectors((given[0], given[1]), train)

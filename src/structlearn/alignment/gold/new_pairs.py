@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from structlearn.alignment.gold.features import edge_features
 from structlearn.alignment.gold.vectors import Vectors, Words
 from structlearn.alignment.gold.words import count_gold_words
 from structlearn.core.contract import Array
@@ -79,14 +80,16 @@ def features_as_new(
 
     """
     found: dict[int, Array] = {}
-    written = [aligner._written(pair) for pair in gold]
+    written = [aligner.write_pair(pair) for pair in gold]
     for part in parts_of(gold, n_words(text)):
         rest = [pair for k, pair in enumerate(gold) if k not in part]
         other = _without(aligner, chain(rest, text), earlier)
         bitext = other.statistics_.encode(written)
         lexicon = other.statistics_.lexicon
         other.gold_words_ = count_gold_words(lexicon, bitext, _end_to_end(surplus))
-        made = other._features([gold[k] for k in part], _end_to_end([surplus[k] for k in part]))
+        own = _end_to_end([surplus[k] for k in part])
+        pairs = [written[k] for k in part]
+        made = edge_features(other.statistics_, pairs, other.vectors_, other.gold_words_, own)
         found |= zip(part, made.bitext.tables(made.F))
     return np.concatenate([found[k].reshape(-1, found[k].shape[2]) for k in range(len(gold))])
 
@@ -102,7 +105,7 @@ def parts_of(gold: Sequence[Words], n_text_words: int) -> list[range]:
 def _without(aligner: Aligner, pairs: Iterable[Words], earlier: AlignmentStatistics | None) -> Aligner:
     """Return a copy of the aligner that knows these pairs alone."""
     other = copy(aligner)
-    other.statistics_ = aligner._statistics(pairs, earlier, keep=False)
+    other.statistics_ = aligner.train_statistics(pairs, earlier, keep=False)
     if aligner.vectors_ is not None:
         other.vectors_ = _among(aligner.vectors_, other.statistics_)
     return other

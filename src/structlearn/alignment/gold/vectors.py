@@ -17,7 +17,7 @@ import numpy as np
 
 from structlearn.alignment.text.bitext import Vocabulary
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.text import open_text
 from structlearn.data.word_vectors import WordVectors, read_vectors, unit_rows
 from structlearn.storage.errors import DataError
@@ -40,7 +40,7 @@ __all__ = [
 Words = tuple[Sequence[str], Sequence[str]]
 #: Words scored at once by `precision_at_1`.
 _CHUNK = 512
-#: One pair of a dictionary in so many is held out to see how good the map is.
+#: One in this many pairs of a dictionary is held out to see how good the map is.
 _HELD_OUT = 10
 
 #: Vectors of a smaller share of the words, or of the word pairs, are a mistake.
@@ -69,7 +69,7 @@ def in_context(vectors: Array, start: Array) -> Array:
 
 
 def orthogonal_map(X: Array, Y: Array) -> Array:
-    """argmin ||X W - Y|| over (semi-)orthogonal W of shape (X's dimension, Y's dimension)."""
+    """Return argmin ||X W - Y|| over (semi-)orthogonal W of shape (X's dimension, Y's dimension)."""
     U, _, Vt = np.linalg.svd(X.T.astype(np.float64) @ Y.astype(np.float64), full_matrices=False)
     return U @ Vt
 
@@ -78,7 +78,7 @@ def learn_map(
     source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]
 ) -> tuple[Array, int]:
     """Return the orthogonal map from the dictionary's pairs that both sides have, and their number."""
-    rows = _known(source, target, dictionary)
+    rows = _known_rows(source, target, dictionary)
     if len(rows) == 0:
         raise DataError("No pair of the dictionary has a vector on both sides: no map can be learned.")
     return orthogonal_map(source.matrix[rows[:, 0]], target.matrix[rows[:, 1]]), len(rows)
@@ -102,11 +102,11 @@ def map_vectors(vectors: Vectors, dictionary: Iterable[tuple[str, str]]) -> Mapp
     pairs = list(dictionary)
     W, known = learn_map(source, target, pairs)
     kept, asked = _held_out(pairs)
-    if not asked or len(_known(source, target, kept)) == 0:
-        return MappedVectors((source.mapped(W), target), known, float("nan"), 0)
+    if not asked or len(_known_rows(source, target, kept)) == 0:
+        return MappedVectors((source.map_by(W), target), known, float("nan"), 0)
     without, _ = learn_map(source, target, kept)
     return MappedVectors(
-        (source.mapped(W), target), known, *precision_at_1(source.mapped(without), target, asked)
+        (source.map_by(W), target), known, *precision_at_1(source.map_by(without), target, asked)
     )
 
 
@@ -133,11 +133,11 @@ def nearest_links(pair: Words, vectors: Vectors) -> Array:
 def precision_at_1(
     source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]
 ) -> tuple[float, int]:
-    """Share of the dictionary's source words whose nearest target word is one of their translations.
+    """Return the share of the dictionary's source words whose nearest target word is a translation.
 
     `source` is in the target's space already. Also the number of source words that were asked.
     """
-    rows = _known(source, target, dictionary)
+    rows = _known_rows(source, target, dictionary)
     right: dict[int, set[int]] = {}
     for i, j in rows.tolist():
         right.setdefault(i, set()).add(j)
@@ -150,14 +150,14 @@ def precision_at_1(
     return (hits / len(asked) if len(asked) else float("nan")), len(asked)
 
 
-def _known(source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]) -> Array:
+def _known_rows(source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]) -> Array:
     pairs = list(dictionary)
     rows = np.stack([source.rows(a for a, _ in pairs), target.rows(b for _, b in pairs)], axis=1)
     return rows[(rows >= 0).all(axis=1)]
 
 
 def vectors_of(words: Vocabulary, vectors: WordVectors, side: str) -> WordVectors:
-    """Those of the words of a text; DataError if next to none of them has a vector."""
+    """Return the vectors of the words of a text; DataError if next to none of them has one."""
     known = np.array([word in vectors.position for word in words.words], dtype=bool)
     share = words.counts[known].sum() / max(1, words.counts.sum())
     if share < _LEAST_COVERED:
@@ -174,7 +174,7 @@ def map_by_file(vectors: Vectors, path: str | os.PathLike[str]) -> MappedVectors
     DataError if next to none of them has vectors.
     """
     pairs = read_dictionary(path)
-    known = len(_known(*vectors, pairs))
+    known = len(_known_rows(*vectors, pairs))
     if not known or known < _LEAST_COVERED * len(pairs):
         raise DataError(
             f"{os.fspath(path)}: {known} of {len(pairs)} word pairs have vectors on both sides; is it of "
@@ -184,11 +184,11 @@ def map_by_file(vectors: Vectors, path: str | os.PathLike[str]) -> MappedVectors
 
 
 def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Word pairs, a pair a line, separated by a tab or spaces."""
+    """Read word pairs, one pair per line, separated by a tab or spaces."""
     pairs = []
     for number, line in open_text(path):
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) != 2:
-            raise DataError.at(path, number, f"a line holds a word and its translation; got {quoted(line)}.")
+            raise DataError.at(path, number, f"a line holds a word and its translation; got {quote(line)}.")
         pairs.append((fields[0].strip(), fields[1].strip()))
     return pairs

@@ -37,13 +37,13 @@ class GoldWords(NamedTuple):
 
 
 def no_gold_words(lexicon: Lexicon) -> GoldWords:
-    """Nothing is known."""
+    """Return tables in which nothing is known."""
     sizes = lexicon.target.size + N_MISSING, lexicon.source_pairs.size, lexicon.target_pairs.size
     return GoldWords(*(np.zeros((size, 2)) for size in sizes))
 
 
 def gold_word_arrays(gold: GoldWords) -> dict[str, Array]:
-    """Rows that are not 0, and where they are."""
+    """Return the nonzero rows, and where they are."""
     arrays: dict[str, Array] = {}
     for name, table in gold._asdict().items():
         rows = np.flatnonzero(table.any(axis=1))
@@ -65,7 +65,7 @@ def read_gold_words(lexicon: Lexicon, arrays: Mapping[str, Array]) -> GoldWords:
 
 
 def gold_surplus(features: EdgeFeatures, links: Sequence[Links]) -> Array:
-    """gold - agreement of each cell of pairs with gold links; 0 where a link is only possible."""
+    """Return gold - agreement of each cell of pairs with gold links; 0 for a link that is only possible."""
     parts = [np.zeros(0)]
     for one, agreement in zip(links, features.bitext.tables(features.agreement)):
         sure, possible = one.tables(agreement.shape)
@@ -74,7 +74,7 @@ def gold_surplus(features: EdgeFeatures, links: Sequence[Links]) -> Array:
 
 
 def count_gold_words(lexicon: Lexicon, bitext: Bitext, surplus: Array) -> GoldWords:
-    """From pairs of which the surplus of each cell is known."""
+    """Count gold words, from pairs of which the surplus of each cell is known."""
     gold = no_gold_words(lexicon)
     entry = find_entries(lexicon, bitext.record, 0, len(bitext))
     _add_all(gold, bitext.record, entry, surplus)

@@ -44,7 +44,7 @@ class EarlierText:
 
     @classmethod
     def of(cls, earlier: AlignmentStatistics, lexicon: Lexicon) -> EarlierText:
-        """Of statistics that have all their entries in the lexicon, or those that it has room for."""
+        """Make it from statistics, with the entries that the lexicon has."""
         old, directions = earlier.lexicon, (earlier.forward, earlier.reverse)
         given = earlier.source_words.counts[old.source()], earlier.target_words.counts[old.target]
         expected = [one.translation[:-N_MISSING] * n for one, n in zip(directions, given)]
@@ -64,7 +64,7 @@ class EarlierText:
 
 @kernel
 def _spread(old: Lexicon, lexicon: Lexicon, expected: Array, links: Array, cells: Array) -> None:
-    """Entries of one lexicon at their places in the other."""
+    """Return the entries of one lexicon at their places in the other."""
     for e in range(old.start.size - 2):
         for k in range(old.start[e], old.start[e + 1]):
             entry = find_entry(lexicon, e, old.target[k])

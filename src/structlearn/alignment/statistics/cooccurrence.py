@@ -67,7 +67,7 @@ def build_lexicon(
             total += count_sentences(corpus, size)
         n_pairs += len(window)
         new = count_together(window, run, advance)
-        found = _merged(found, new, Chance(pairs[0], pairs[1], n_pairs), most)
+        found = _merge_tables(found, new, Chance(pairs[0], pairs[1], n_pairs), most)
     return Lexicon(*found, *pairs)
 
 
@@ -204,8 +204,8 @@ def _next_gap(gap: int) -> int:
 # ---- many windows -----------------------------------------------------------------------------------
 
 
-def _merged(old: Together, new: Together, chance: Chance, most: int) -> Together:
-    """One table of two, of at most `most` pairs."""
+def _merge_tables(old: Together, new: Together, chance: Chance, most: int) -> Together:
+    """Merge two tables into one of at most `most` pairs."""
     if not old.target.size and new.target.size <= most:
         return new
     least, counts = 0, _count_scores(old, new, chance, old.target.size + new.target.size > most)
@@ -219,7 +219,7 @@ def _merged(old: Together, new: Together, chance: Chance, most: int) -> Together
 
 @kernel
 def _count_scores(old: Together, new: Together, chance: Chance, scored: bool) -> Array:
-    """How many pairs of both there are of each class of score; all are of the last unless `scored`."""
+    """Count the pairs of both tables per class of score; all are in the last unless `scored`."""
     counts = np.zeros(N_SCORES, dtype=np.int64)
     for e in range(old.start.size - 1):
         a, b = old.start[e], new.start[e]

@@ -10,7 +10,7 @@ import numpy as np
 from structlearn.alignment.statistics.expectation import DirectionRecord, Expected
 from structlearn.alignment.statistics.jumps import (
     Jumps,
-    carried,
+    carry_weights,
     jump_penalty,
     reestimate_jumps,
     shared_jumps,
@@ -46,24 +46,22 @@ class Direction:
 
     @classmethod
     def uniform(cls, lexicon: Lexicon, from_source: bool, p0: float) -> Direction:
-        """Where training starts."""
+        """Return the direction at which training starts."""
         n_words = len(lexicon.target_pairs if from_source else lexicon.source_pairs)
         translation = np.full(len(lexicon.target) + N_MISSING, 1 / n_words, dtype=np.float32)
         jumps = uniform_jumps(lexicon.source_pairs if from_source else lexicon.target_pairs)
         return cls(from_source, translation, np.full(n_words, 1 / n_words), jumps, p0, jump_penalty(jumps))
 
     def with_jumps(self, other: Direction) -> Direction:
-        """With the jumps of another, whose words have the first numbers."""
-        return replace(self, jumps=carried(other.jumps, self.jumps), log_prior=other.log_prior)
+        """Return a copy with the jumps of another, whose words have the first numbers."""
+        return replace(self, jumps=carry_weights(other.jumps, self.jumps), log_prior=other.log_prior)
 
     def record(self, hmm: bool = True) -> DirectionRecord:
-        """Compiled form, of Model 1 if it is not for the HMM."""
+        """Return the compiled form, of Model 1 if it is not for the HMM."""
         jumps = self.jumps if hmm else without_jumps(self.jumps)
         return DirectionRecord(self.translation, self.null, self.p0, jumps)
 
-    def updated(
-        self, lexicon: Lexicon, relations: Relations, expected: Expected, priors: Priors
-    ) -> Direction:
+    def m_step(self, lexicon: Lexicon, relations: Relations, expected: Expected, priors: Priors) -> Direction:
         """Make the M-step. The translation table is overwritten."""
         reestimate(lexicon, relations, expected.link, self.from_source, priors, self.translation)
         generated = relations.target if self.from_source else relations.source
@@ -73,8 +71,8 @@ class Direction:
             jumps = reestimate_jumps(jumps, expected.jumps, priors.jumps, priors.visits)
         return replace(self, null=null, jumps=jumps, log_prior=jump_penalty(jumps))
 
-    def finished(self) -> Direction:
-        """With no probability below `UNSEEN`, and the places of pairs that are not stored filled.
+    def finish(self) -> Direction:
+        """Return a copy without probabilities below `UNSEEN`, with the places of unstored pairs filled.
 
         A generating word never seen generates all words alike.
         """
@@ -83,8 +81,8 @@ class Direction:
         table[-N_MISSING:][[1, 3] if self.from_source else [2, 3]] = 1 / len(self.null)
         return replace(self, translation=table)
 
-    def kept(self, kept: Array) -> Direction:
-        """With the entries where `kept` is true."""
+    def select(self, kept: Array) -> Direction:
+        """Return a copy with the entries where `kept` is true."""
         table = np.concatenate([self.translation[:-N_MISSING][kept], self.translation[-N_MISSING:]])
         return replace(self, translation=table)
 

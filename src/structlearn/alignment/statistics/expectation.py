@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.alignment.statistics.hmm import GeneratedWords, hmm_posteriors, make_room, square, words_in
+from structlearn.alignment.statistics.hmm import (
+    GeneratedWords,
+    hmm_posteriors,
+    jump_workspace,
+    make_room,
+    words_in,
+)
 from structlearn.alignment.statistics.jumps import JumpCounts, Jumps, count_jumps, fill_transitions, no_counts
 from structlearn.alignment.text.bitext import Corpus, Text
 from structlearn.core.contract import Array
@@ -80,9 +86,9 @@ def _expect_one(
             log_likelihood += _model1_posteriors(words)
         else:
             given = generating.tokens[generating.start[s] : generating.start[s + 1]]
-            fill_transitions(jumps, given, direction.p0, square(room.transition, S), room.Z)
+            fill_transitions(jumps, given, direction.p0, jump_workspace(room.transition, S), room.Z)
             log_likelihood += hmm_posteriors(words, room)
-            count_jumps(jumps, given, square(room.taken, S), room.Z, counts)
+            count_jumps(jumps, given, jump_workspace(room.taken, S), room.Z, counts)
         for l in range(L):
             null[a - begin + l] = words.null_posterior[l]
             for i in range(S):

@@ -73,7 +73,7 @@ def words_in(room: Room, L: int, S: int, p0: float) -> GeneratedWords:
 
 
 @kernel
-def square(values: Array, S: int) -> Array:
+def jump_workspace(values: Array, S: int) -> Array:
     """Return the part of the workspace for jumps between S words, the beginning and the end."""
     return values[: (S + 1) ** 2].reshape(S + 1, S + 1)
 
@@ -82,7 +82,7 @@ def square(values: Array, S: int) -> Array:
 def hmm_posteriors(words: GeneratedWords, room: Room) -> float:
     """Fill in the posteriors and the jumps taken, by the transitions in the room; returns log p(words)."""
     S = words.emission.shape[1]
-    transition, taken = square(room.transition, S), square(room.taken, S)
+    transition, taken = jump_workspace(room.transition, S), jump_workspace(room.taken, S)
     taken[:] = 0.0
     log_words = _forward(words, transition, room)
     log_end = _end(words, transition, taken, room)

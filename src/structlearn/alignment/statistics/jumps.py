@@ -17,11 +17,11 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
-#: Distances beyond this share one weight a side.
+#: Distances beyond this share one weight per side.
 WIDEST = 20
 #: Imaginary jumps of each distance: no weight falls to zero.
 PSEUDO_JUMPS = 0.5
-#: So many frequent words have jumps of their own.
+#: This many frequent words have jumps of their own.
 OWN_JUMPS = 2000
 
 
@@ -46,7 +46,7 @@ class JumpCounts(NamedTuple):
 
 
 def uniform_jumps(pairs: Array, n_own: int = OWN_JUMPS) -> Jumps:
-    """Equal weights; `pairs`, of shape (n_words + 1,), says in how many sentence pairs each word occurs."""
+    """Return equal weights; `pairs`, of shape (n_words + 1,), counts the sentence pairs of each word."""
     own = np.argsort(-pairs[:-1], kind="stable")[:n_own]
     classes = np.full(pairs.size, own.size, dtype=np.int32)
     classes[own] = np.arange(own.size, dtype=np.int32)
@@ -58,7 +58,7 @@ def shared_jumps(weights: Array, n_words: int) -> Jumps:
     return Jumps(np.stack([weights, weights]), np.ones(2), np.zeros(n_words + 1, dtype=np.int32))
 
 
-def carried(old: Jumps, new: Jumps) -> Jumps:
+def carry_weights(old: Jumps, new: Jumps) -> Jumps:
     """Return the new classes with the weights of an older text, whose words have the first numbers.
 
     Words that it did not have are like its other words.
@@ -71,13 +71,13 @@ def carried(old: Jumps, new: Jumps) -> Jumps:
 
 
 def without_jumps(jumps: Jumps) -> Jumps:
-    """Model 1."""
+    """Return the jumps of Model 1."""
     return jumps._replace(weights=jumps.weights[:0], visits=jumps.visits[:0])
 
 
 @kernel
 def no_counts(jumps: Jumps) -> JumpCounts:
-    """Nothing is expected yet."""
+    """Return counts of zero."""
     shape = jumps.weights.shape
     return JumpCounts(np.zeros(shape), np.zeros(shape), np.zeros(shape[0]), np.zeros(shape[0]))
 
@@ -156,6 +156,6 @@ def _shared_weights(jumps: Jumps, counts: JumpCounts) -> Array:
 
 
 def jump_penalty(jumps: Jumps) -> float:
-    """Log-probability of the imaginary jumps, each from a place where every distance is possible."""
+    """Return the log-probability of the imaginary jumps, each from a place with all distances possible."""
     weights = jumps.weights.mean(axis=0)
     return float(PSEUDO_JUMPS * np.log(weights / weights.sum()).sum())

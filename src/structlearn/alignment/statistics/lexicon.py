@@ -39,7 +39,7 @@ class Lexicon(NamedTuple):
     target_pairs: Array  # (n_target_words + 1,)
 
     def source(self) -> Array:
-        """Source word of each entry, of shape (K,)."""
+        """Return the source word of each entry, of shape (K,)."""
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
     def dice(self) -> Array:
@@ -72,7 +72,7 @@ def find_entry(lexicon: Lexicon, e: int, f: int) -> int:
 
 @kernel
 def find_entries(lexicon: Lexicon, text: Text, first: int, last: int) -> Array:
-    """Entry of every cell of the pairs first <= s < last."""
+    """Find the entry of every cell of the pairs first <= s < last."""
     source, target = text.source, text.target
     entry = np.empty(text.cell_start[last] - text.cell_start[first], dtype=np.int32)
     cell = 0
@@ -85,7 +85,7 @@ def find_entries(lexicon: Lexicon, text: Text, first: int, last: int) -> Array:
 
 
 def locate(lexicon: Lexicon, bitext: Bitext, run: Map = map) -> Array:
-    """Entry of every cell of a bitext in the words of the lexicon, all of them known.
+    """Find the entry of every cell of a bitext in the lexicon's words, all of them known.
 
     Source word by source word: mark where its target words are, then visit the sentences that it occurs in.
     This takes time O(cells) and that of reading the entries of its words; `find_entries` searches instead.

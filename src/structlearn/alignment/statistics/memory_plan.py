@@ -32,7 +32,7 @@ class MemoryPlan(NamedTuple):
 
     @classmethod
     def of(cls, limit: int | str) -> MemoryPlan:
-        """For so many bytes of memory; "2GB" is 2e9. The plan depends on the limit alone."""
+        """Make a plan for this much memory; "2GB" is 2e9. The plan depends on the limit alone."""
         left = parse_size(limit) - PROGRAM
         if left < LEAST:
             raise ParameterError(

@@ -90,7 +90,7 @@ def relate(
 
 
 def occurring(words: Vocabulary) -> Occurring:
-    """How words occur in the sentences of one side."""
+    """Describe how words occur in the sentences of one side."""
     counts = words.counts.astype(np.float64)
     beginning = _beginnings(words.words)
     alike = np.bincount(beginning, counts)[beginning]

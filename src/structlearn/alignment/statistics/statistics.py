@@ -24,9 +24,9 @@ from structlearn.alignment.statistics.training import (
     CHUNK,
     EMIteration,
     EMSettings,
-    chunks,
+    cell_ranges,
     stages,
-    train,
+    train_directions,
 )
 from structlearn.alignment.text.bitext import Bitext, TrainingText, Vocabulary
 from structlearn.alignment.text.occurrences import N_PARTS
@@ -34,7 +34,7 @@ from structlearn.core.content import add_to_hash
 from structlearn.core.contract import Array
 from structlearn.core.threads import in_order
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.progress import counted
+from structlearn.solvers.progress import count_steps
 
 
 class Posteriors(NamedTuple):
@@ -50,11 +50,11 @@ class Posteriors(NamedTuple):
     reverse_null: Array  # (m,) or (n_source_tokens,)
 
     def agreement(self) -> Array:
-        """Geometric mean of both directions."""
+        """Return the geometric mean of both directions."""
         return np.sqrt(self.forward * self.reverse)
 
     def mean(self) -> Array:
-        """Mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner, see `balance`."""
+        """Return the mean of both directions; the unsupervised aligner links above 0.5, see `balance`."""
         return (self.forward + self.reverse) / 2
 
 
@@ -90,7 +90,7 @@ class AlignmentStatistics:
         earlier: AlignmentStatistics | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> AlignmentStatistics:
-        """Statistics of a text; the same for every `n_jobs`.
+        """Train the statistics of a text; they are the same for every `n_jobs`.
 
         Parameters
         ----------
@@ -108,24 +108,24 @@ class AlignmentStatistics:
             raise ValueError("The bitext has no pair with words on both sides; give at least one.")
         settings = settings or EMSettings()
         old = None if earlier is None else earlier.lexicon
-        with counted("word pairs", 2 * N_PARTS * text.n_windows) as advance, in_order(n_jobs) as run:
+        with count_steps("word pairs", 2 * N_PARTS * text.n_windows) as advance, in_order(n_jobs) as run:
             lexicon = build_lexicon(text, run, advance=advance, earlier=old)
         known = None if earlier is None else EarlierText.of(earlier, lexicon)
         n_steps = sum(text.n_cells // stage.step // CHUNK + 1 for stage in stages(settings, text))  # about
-        kept = _kept(checkpoint, text, settings, earlier)
-        with kept as keeper, counted("alignment models", n_steps) as advance:
-            forward, reverse, history = train(
+        kept = _open_keeper(checkpoint, text, settings, earlier)
+        with kept as keeper, count_steps("alignment models", n_steps) as advance:
+            forward, reverse, history = train_directions(
                 text, lexicon, settings, n_jobs=n_jobs, advance=advance, earlier=known, keeper=keeper
             )
         words = text.source_words, text.target_words
-        return cls(*words, lexicon, forward.finished(), reverse.finished(), list(history))
+        return cls(*words, lexicon, forward.finish(), reverse.finish(), list(history))
 
     def encode(self, pairs: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Bitext:
         """Pairs of (source words, target words) in the numbers of this vocabulary."""
         return Bitext.encode(pairs, self.source_words, self.target_words)
 
     def posteriors(self, bitext: Bitext, *, n_jobs: int = 1) -> Posteriors:
-        """Posteriors of the HMM over all pairs."""
+        """Return the posteriors of the HMM over all pairs."""
         records = self.forward.record(), self.reverse.record()
 
         def work(part: tuple[int, int]) -> tuple[Array, ...]:
@@ -134,33 +134,33 @@ class AlignmentStatistics:
             return forward.link, reverse.link, forward.null, reverse.null
 
         with in_order(n_jobs) as run:
-            return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, chunks(bitext)))))
+            return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, cell_ranges(bitext)))))
 
     def tables(self, source: Iterable[str], target: Iterable[str]) -> Posteriors:
-        """Posteriors of one pair of sentences, (m, n) each."""
+        """Return the posteriors of one pair of sentences, (m, n) each."""
         bitext = self.encode([(source, target)])
         return next(by_pair(bitext, self.posteriors(bitext)))
 
     def pair_statistics(self, bitext: Bitext) -> PairStatistics:
-        """Dice and translation probabilities of every cell."""
+        """Return Dice and translation probabilities of every cell."""
         entry = find_entries(self.lexicon, bitext.record, 0, len(bitext))
         table = np.concatenate([self.lexicon.dice(), np.zeros(N_MISSING, dtype=np.float32)])
         tables = table, self.forward.translation, self.reverse.translation
         return PairStatistics(*(one[entry].astype(np.float32, copy=False) for one in tables))
 
     def prune(self, min_probability: float = 1e-3) -> AlignmentStatistics:
-        """Without the entries whose translation probabilities are both smaller: a small file."""
+        """Return a copy without entries whose two probabilities are both smaller, for a small file."""
         likelier = np.maximum(self.forward.translation, self.reverse.translation)[:-N_MISSING]
         kept = likelier >= min_probability
         return replace(
             self,
             lexicon=self.lexicon.keep(kept),
-            forward=self.forward.kept(kept),
-            reverse=self.reverse.kept(kept),
+            forward=self.forward.select(kept),
+            reverse=self.reverse.select(kept),
         )
 
     def sure_translations(self, least: float = 0.5, often: int = 5) -> list[tuple[str, str]]:
-        """Word pairs that occur together `often` enough and translate each other, in both directions.
+        """Return word pairs that occur together `often` enough and translate each other both ways.
 
         `least` is what counts alone would say: the less there are, the more the prior has taken from them.
         """
@@ -177,7 +177,7 @@ class AlignmentStatistics:
         return self.source_words.is_word[lexicon.source()] & self.target_words.is_word[lexicon.target]
 
     def to_arrays(self) -> dict[str, Array]:
-        """Everything but the history, as named arrays."""
+        """Return everything but the history as named arrays."""
         arrays = {f"lexicon.{name}": value for name, value in self.lexicon._asdict().items()}
         for name, direction in (("forward", self.forward), ("reverse", self.reverse)):
             arrays |= {f"{name}.{key}": value for key, value in direction.to_arrays().items()}
@@ -202,7 +202,7 @@ class AlignmentStatistics:
         return cls(source, target, Lexicon(**rooms["lexicon"]), forward, reverse)
 
 
-def _kept(
+def _open_keeper(
     checkpoint: Checkpoint | None,
     text: TrainingText,
     settings: EMSettings,
@@ -223,7 +223,7 @@ def _kept(
 
 
 def by_pair(bitext: Bitext, posteriors: Posteriors) -> Iterator[Posteriors]:
-    """Pair by pair, as tables."""
+    """Yield the tables pair by pair."""
     tables = zip(bitext.tables(posteriors.forward), bitext.tables(posteriors.reverse))
     for s, (forward, reverse) in enumerate(tables):
         forward_null = posteriors.forward_null[bitext.target.start[s] : bitext.target.start[s + 1]]

@@ -25,10 +25,10 @@ from structlearn.core.threads import Map, in_order
 from structlearn.solvers.checkpoint import Keeper
 from structlearn.solvers.states import misfit
 
-#: Sentence pairs are worked on in chunks of about so many cells, whatever the number of threads.
+#: Sentence pairs are worked on in chunks of about this many cells, whatever the number of threads.
 CHUNK = 1 << 19
 BELIEFS = Priors()
-#: A part of a text that is read in its stead has so many cells at least: half a million pairs of 11 words.
+#: A part read instead of a whole text has at least this many cells: half a million pairs of 11 words.
 LEAST_CELLS = 1 << 26
 
 
@@ -99,10 +99,10 @@ class LocatedText:
 
     def windows(self, step: int = 1) -> Iterable[tuple[Bitext, Array]]:
         """Return the whole text, or of every `step` windows one."""
-        return self._kept or self._found(step)
+        return self._windows_in_memory or self._found(step)
 
     @cached_property
-    def _kept(self) -> list[tuple[Bitext, Array]]:
+    def _windows_in_memory(self) -> list[tuple[Bitext, Array]]:
         return list(self._found(1)) if self.text.in_memory else []
 
     def _found(self, step: int) -> Iterator[tuple[Bitext, Array]]:
@@ -115,7 +115,7 @@ class Stage(NamedTuple):
     hmm : whether it is of the HMM, else of Model 1
     together : whether the two directions are trained to agree
     power : of the product of their posteriors that a link counts as
-    step : of so many windows one is read
+    step : one in this many windows is read
     """
 
     model: str
@@ -127,7 +127,7 @@ class Stage(NamedTuple):
 
 
 def stages(settings: EMSettings, text: TrainingText) -> list[Stage]:
-    """All iterations. Of a long text the first of either model read a part, the next twice that."""
+    """Return all iterations. On a long text, the first of each model read a part, the next twice that."""
     most = max(1, min(text.n_windows, text.n_cells // LEAST_CELLS))
     power = agreement_power(surplus(text.source_words, text.target_words))
     made = []
@@ -139,7 +139,7 @@ def stages(settings: EMSettings, text: TrainingText) -> list[Stage]:
     return made
 
 
-def train(
+def train_directions(
     text: TrainingText,
     lexicon: Lexicon,
     settings: EMSettings,
@@ -149,7 +149,7 @@ def train(
     earlier: EarlierText | None = None,
     keeper: Keeper | None = None,
 ) -> Trained:
-    """Both directions after the iterations, and the history. The same for every `n_jobs`.
+    """Train both directions and return them with the history. The result is the same for every `n_jobs`.
 
     `earlier` text counts as though it were read again. Each iteration is kept by the `keeper`, if there is
     one, and training goes on from what it has.
@@ -158,7 +158,7 @@ def train(
     with in_order(n_jobs) as run:
         located = LocatedText(text, lexicon, run)
         relations = relate(text, lexicon, located.windows(), earlier)
-        now = _kept(keeper, lexicon) or _begin(lexicon, relations, settings, earlier)
+        now = _resume(keeper, lexicon) or _begin(lexicon, relations, settings, earlier)
         begin = time.perf_counter() - (now.history[-1].seconds if now.history else 0.0)
         for stage in to_do[len(now.history) :]:
             both = now.forward, now.reverse
@@ -166,7 +166,7 @@ def train(
             expected = _expect_all(located, records, stage, run, advance)
             forward, reverse = (one.log_prior + seen.log_likelihood for one, seen in zip(both, expected))
             done = EMIteration(stage.model, stage.iteration, forward, reverse, time.perf_counter() - begin)
-            both = _maximized(both, lexicon, relations, expected, settings.priors, earlier)
+            both = _m_step(both, lexicon, relations, expected, settings.priors, earlier)
             now = Trained(*both, (*now.history, done))
             del expected  # as large as the tables: gone before the next ones are made
             if keeper is not None and (keeper.is_due() or len(now.history) == len(to_do)):
@@ -177,16 +177,16 @@ def train(
 def _begin(
     lexicon: Lexicon, relations: Relations, settings: EMSettings, earlier: EarlierText | None
 ) -> Trained:
-    """All translations alike, or as they were in the earlier text."""
+    """Begin with all translations alike, or as they were in the earlier text."""
     forward, reverse = (Direction.uniform(lexicon, side, settings.p0) for side in (True, False))
     if earlier is not None:
         both = [one.with_jumps(old) for one, old in zip((forward, reverse), earlier.directions)]
         nothing = [_nothing(one.record(False)) for one in both]
-        forward, reverse = _maximized(both, lexicon, relations, nothing, settings.priors, earlier)
+        forward, reverse = _m_step(both, lexicon, relations, nothing, settings.priors, earlier)
     return Trained(forward, reverse, ())
 
 
-def _maximized(
+def _m_step(
     both: Sequence[Direction],
     lexicon: Lexicon,
     relations: Relations,
@@ -197,18 +197,18 @@ def _maximized(
     """Make the M-step of both directions."""
     if earlier is not None:
         earlier.add_to(expected)
-    forward, reverse = (one.updated(lexicon, relations, seen, priors) for one, seen in zip(both, expected))
+    forward, reverse = (one.m_step(lexicon, relations, seen, priors) for one, seen in zip(both, expected))
     return forward, reverse
 
 
-def _kept(keeper: Keeper | None, lexicon: Lexicon) -> Trained | None:
+def _resume(keeper: Keeper | None, lexicon: Lexicon) -> Trained | None:
     """Return what the keeper has; ValueError if that is of another lexicon."""
     state = None if keeper is None else keeper.load()
     return None if state is None else Trained.from_state(state, lexicon)
 
 
-def chunks(bitext: Bitext) -> list[tuple[int, int]]:
-    """Ranges of sentence pairs of about `CHUNK` cells each."""
+def cell_ranges(bitext: Bitext) -> list[tuple[int, int]]:
+    """Return ranges of sentence pairs of about `CHUNK` cells each."""
     cuts = np.searchsorted(bitext.cell_start, np.arange(0, bitext.cell_start[-1], CHUNK))
     edges = np.unique(np.concatenate([[0], cuts, [len(bitext)]]))
     return [(int(first), int(last)) for first, last in pairwise(edges)] or [(0, 0)]
@@ -259,7 +259,7 @@ def _expect_window(
                 np.power(forward.link, stage.power, out=forward.link)
         return forward, reverse
 
-    parts = chunks(bitext)
+    parts = cell_ranges(bitext)
     for part, expected in zip(parts, run(work, parts)):
         for k, (one, corpus) in enumerate(zip(expected, (bitext.target, bitext.source))):
             if k == 0 or not stage.together:

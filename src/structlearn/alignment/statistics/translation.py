@@ -67,7 +67,7 @@ def reestimate(
     by_kind = count_kinds(relations.kind, counts, relations.known.size) - relations.known
     lift = lifts(by_kind, relations.chance[0 if from_source else 1])
     by_beginning = np.argsort(relations.source.beginning, kind="stable")
-    _smoothed(lexicon, relations, by_beginning, counts, from_source, lift, priors, out)
+    _smooth(lexicon, relations, by_beginning, counts, from_source, lift, priors, out)
 
 
 @kernel
@@ -84,7 +84,7 @@ def _most_likely(lexicon: Lexicon, counts: Array, from_source: bool, least: floa
 
 
 @kernel
-def _smoothed(
+def _smooth(
     lexicon: Lexicon,
     relations: Relations,
     by_beginning: Array,

@@ -14,7 +14,7 @@ USUAL_RATIO = 1.25
 
 
 def surplus(source: Vocabulary, target: Vocabulary) -> float:
-    """k: words of the longer side for one of the shorter, over what is usual, squared; at least 1."""
+    """Return k: words of the longer side per word of the shorter, over what is usual, squared; at least 1."""
     sizes = sorted(max(1, int(side.counts.sum())) for side in (source, target))
     return max(1.0, sizes[1] / sizes[0] / USUAL_RATIO) ** 2
 
@@ -25,5 +25,5 @@ def agreement_power(k: float) -> float:
 
 
 def link_threshold(k: float) -> float:
-    """Half of a right link's mean of both posteriors, (1 + 1/k) / 2."""
+    """Return half of a right link's mean of both posteriors, (1 + 1/k) / 2."""
     return (1.0 + 1.0 / k) / 4.0

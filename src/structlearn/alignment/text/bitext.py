@@ -1,4 +1,4 @@
-"""Bitext: sentence pairs as integers, with a vocabulary a side."""
+"""Bitext: sentence pairs as integers, with one vocabulary per side."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Corpus(NamedTuple):
     start: Array  # int64
 
     def words(self, first: int, last: int) -> Array:
-        """Tokens of the sentences first <= s < last."""
+        """Return the tokens of the sentences first <= s < last."""
         return self.tokens[self.start[first] : self.start[last]]
 
     @property
@@ -107,7 +107,7 @@ class Bitext:
         return int(self.cell_start[-1])
 
     def windows(self, step: int = 1) -> Iterable[Bitext]:
-        """All of it."""
+        """Yield all of it as one window."""
         return [self]
 
     @property
@@ -150,7 +150,7 @@ class Bitext:
         numbers = [Numbering(one.words) for one in known]
         sides = _add_all(pairs, *(_Side(own.encode) for own in numbers))
         (source, source_words), (target, target_words) = (
-            _ranked(side.corpus(), own, one) for side, own, one in zip(sides, numbers, known)
+            _rank_by_frequency(side.corpus(), own, one) for side, own, one in zip(sides, numbers, known)
         )
         return cls(source, target, source_words, target_words)
 
@@ -161,7 +161,7 @@ class Bitext:
         source_words: Vocabulary,
         target_words: Vocabulary,
     ) -> Bitext:
-        """Bitext of other pairs in the numbers of given vocabularies."""
+        """Return the bitext of other pairs in the numbers of given vocabularies."""
         sides = _add_all(pairs, _Side(source_words.encode), _Side(target_words.encode))
         source, target = (side.corpus() for side in sides)
         return cls(source, target, source_words, target_words)
@@ -205,8 +205,8 @@ class _Side:
         return Corpus(np.array(self._tokens, dtype=np.int32), np.array(self._ends, dtype=np.int64))
 
 
-def _ranked(corpus: Corpus, numbers: Numbering, known: Vocabulary) -> tuple[Corpus, Vocabulary]:
-    """Corpus and vocabulary, renumbered so that frequent words come first."""
+def _rank_by_frequency(corpus: Corpus, numbers: Numbering, known: Vocabulary) -> tuple[Corpus, Vocabulary]:
+    """Renumber corpus and vocabulary so that frequent words come first."""
     counts = np.bincount(corpus.tokens, minlength=len(numbers))
     vocabulary, rank = by_frequency(numbers, counts, known)
     return Corpus(rank[corpus.tokens], corpus.start), vocabulary
@@ -236,7 +236,7 @@ def _add_all(
 
 
 def batches(pairs: Iterable[Sentences]) -> Iterator[list[Sentences]]:
-    """Pairs in lists: few enough that the features of all of their cells fit into memory."""
+    """Yield pairs in lists, small enough that the features of all their cells fit into memory."""
     batch: list[Sentences] = []
     cells = 0
     for pair in pairs:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from structlearn.alignment.text.pairs import Path, paired_lines
-from structlearn.alignment.text.tokenizers import Tokenizer, blanks
+from structlearn.alignment.text.tokenizers import Tokenizer, split_at_blanks
 from structlearn.data import written_text
 
 Sides = tuple[list[str], list[str]]
@@ -31,7 +31,7 @@ COUNTED = (
 _LIGATURES = str.maketrans({"œ": "oe", "Œ": "OE", "æ": "ae", "Æ": "AE"})
 #: Marks behind which a long pair may be cut: these at first, with commas if that is not enough.
 _CUTS = (frozenset(".;:!?…"), frozenset(".;:!?…,"))
-#: Pieces are trusted to translate each other if the longer one has at most so many times more tokens.
+#: Pieces are taken as translations if the longer one has at most this many times more tokens.
 _PIECE_RATIO = 2.0
 
 
@@ -47,8 +47,8 @@ class CleaningRules:
         `max_length`; 0 splits none
     """
 
-    tokenize_source: Tokenizer = blanks
-    tokenize_target: Tokenizer = blanks
+    tokenize_source: Tokenizer = split_at_blanks
+    tokenize_target: Tokenizer = split_at_blanks
     lowercase: bool = False
     strip_accents: bool = False
     min_length: int = 1
@@ -72,7 +72,7 @@ class CleaningRules:
         return (self.max_length if self.split_above is None else self.split_above) or None
 
     def verdict(self, sides: Sides) -> str | None:
-        """Why a pair is dropped; None if it is kept."""
+        """Return the reason why a pair is dropped; None if it is kept."""
         short, long = sorted(map(len, sides))
         if not short:
             return "dropped_empty"
@@ -143,7 +143,7 @@ def split_pair(
     """
     if not cuts or _longer(sides) <= limit:
         return [sides]
-    pieces = _packed(_cut(sides, cuts[0]), limit)
+    pieces = _join_short_pieces(_cut(sides, cuts[0]), limit)
     if any(_ratio(piece) > min(max_ratio, _PIECE_RATIO) for piece in pieces):
         pieces = [sides]
     return [part for piece in pieces for part in split_pair(piece, limit, max_ratio, cuts[1:])]
@@ -158,8 +158,8 @@ def _cut(sides: Sides, marks: frozenset[str]) -> list[Sides]:
     return [(sides[0][a:b], sides[1][c:d]) for a, b, c, d in zip(left[:-1], left[1:], right[:-1], right[1:])]
 
 
-def _packed(pieces: list[Sides], limit: int) -> list[Sides]:
-    """Neighbours joined while they stay within the limit."""
+def _join_short_pieces(pieces: list[Sides], limit: int) -> list[Sides]:
+    """Join neighbours while they stay within the limit."""
     packed = pieces[:1]
     for piece in pieces[1:]:
         joined = packed[-1][0] + piece[0], packed[-1][1] + piece[1]

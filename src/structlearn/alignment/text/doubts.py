@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.vectors import Words
-from structlearn.core.doubts import doubt
+from structlearn.core.errors import doubt
 
 if TYPE_CHECKING:
     from structlearn.alignment.aligner import Aligner
@@ -86,7 +86,7 @@ def _are_exchanged(source: Unknown, target: Unknown) -> bool:
 
 
 def _unknown(aligner: Aligner, pairs: Sequence[Words]) -> Iterator[Unknown]:
-    """Of both sides."""
+    """Yield the shares of unknown words of each side, here and on the other side."""
     here = _shares(aligner, pairs)
     there = _shares(aligner, [(target, source) for source, target in pairs])
     return map(Unknown, here, there[::-1])
@@ -94,6 +94,6 @@ def _unknown(aligner: Aligner, pairs: Sequence[Words]) -> Iterator[Unknown]:
 
 def _shares(aligner: Aligner, pairs: Sequence[Words]) -> list[float]:
     """Return the share of each side's words that the statistics lack; 0 of no words."""
-    bitext = aligner.statistics_.encode(map(aligner._written, pairs))
+    bitext = aligner.statistics_.encode(map(aligner.write_pair, pairs))
     sides = ((bitext.source.tokens, bitext.source_words), (bitext.target.tokens, bitext.target_words))
     return [float((tokens == len(words)).mean()) if tokens.size else 0.0 for tokens, words in sides]

@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.text.bitext import Vocabulary, checked_pair
@@ -21,7 +21,7 @@ from structlearn.storage.schema import check_form
 
 #: What at most this share of the words has, the text lacks: a stray quotation of another language counts not.
 _STRAY = 1e-3
-#: The form is seen in the first so many pairs of a text.
+#: The form is taken from this many first pairs of a text.
 _LOOKED_AT = 20_000
 #: Fewer words do not tell whether a text has accents.
 _ENOUGH_WORDS = 2000
@@ -59,7 +59,7 @@ class TextForm(NamedTuple):
         if not counts:
             return cls(lowercase, strip_accents)
         stray = _STRAY * sum(counts.values())
-        seen = [(_composed(word), count) for word, count in counts.items() if not word.isascii()]
+        seen = [(_compose(word), count) for word, count in counts.items() if not word.isascii()]
         accents = sum(count for word, count in seen if without_accents(word) != word)
         unusual = sum(count for word, count in seen if unicodedata.normalize("NFKC", word) != word)
         return cls(
@@ -83,7 +83,7 @@ class TextForm(NamedTuple):
         return written or word
 
     def __str__(self) -> str:
-        """In words, as `info` prints it."""
+        """Return the form in words, as `info` prints it."""
         case = "lower case" if self.lowercase else "upper and lower case"
         accents = "without accents" if self.strip_accents else "with accents"
         pairs = ", ".join(f"{one} as {other}" for one, other in self.characters.items())
@@ -93,15 +93,15 @@ class TextForm(NamedTuple):
 
 def has_accents(words: Iterable[str]) -> bool:
     """Whether one of the words has an accent."""
-    return any(without_accents(word) != _composed(word) for word in words if not word.isascii())
+    return any(without_accents(word) != _compose(word) for word in words if not word.isascii())
 
 
-def _composed(word: str) -> str:
+def _compose(word: str) -> str:
     return unicodedata.normalize("NFC", word)
 
 
 def _replacements(counts: Mapping[str, int]) -> dict[str, str]:
-    """Of each group of look-alikes: those that the text lacks, by the one that it has most often."""
+    """Map look-alike characters that the text lacks to the one of their group it has most often."""
     found: dict[str, str] = {}
     for group in LOOK_ALIKES.values():
         used: Counter[str] = Counter()
@@ -130,7 +130,7 @@ class FormWriter(dict[str, str]):
         return written
 
     def words(self, words: Iterable[str]) -> list[str]:
-        """All of them as they are looked up."""
+        """Return all words as they are looked up."""
         return list(map(self.__getitem__, words))
 
     def __reduce__(self) -> tuple[type[FormWriter], tuple[TextForm]]:
@@ -204,10 +204,10 @@ def form_of_words(words: Vocabulary, **asked: bool) -> TextForm:
     return TextForm.of(dict(zip(words.words, words.counts.tolist())), **asked)
 
 
-def read_form(said: Mapping[str, object]) -> TextForm:
-    """Read a form from the JSON of a model file; ValueError if it is none."""
+def read_form(said: Mapping[str, Any]) -> TextForm:
+    """Read a form from the JSON of a model file; ValueError if it is not valid."""
     check_form(said, FORM, "the form of its text")
-    form = TextForm(**said)  # type: ignore[arg-type]
+    form = TextForm(**said)
     if any(len(one) != 1 for one in form.characters):
         raise ValueError("the form of its text replaces something that is not one character")
     return form

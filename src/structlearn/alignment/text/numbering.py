@@ -1,6 +1,6 @@
 """Numbers for the words of one side, of which there may be more than memory holds.
 
-So many words as there is room for get numbers of their own, as they come: frequent words come early. Those
+As many words as there is room for get numbers of their own, as they come: frequent words come early. Those
 that come later share a number with all others of the same beginning, and past a further eighth of the room
 with all that are left. A shared number has a name with a blank, which no word has.
 """
@@ -16,7 +16,7 @@ SHARED = " "
 
 
 def shared_name(word: str) -> str:
-    """Of the number that a word shares with others of its beginning."""
+    """Return the name of the number that a word shares with others of its beginning."""
     return word[:BEGINNING] + SHARED
 
 

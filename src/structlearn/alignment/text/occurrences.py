@@ -25,7 +25,7 @@ class Occurrences(NamedTuple):
 
 
 def occurrences(corpus: Corpus, n_words: int) -> Occurrences:
-    """By a sort that counts: that of the sparse matrix of tokens by sentence and word."""
+    """Sort the occurrences of words by counting: as the sparse matrix of tokens by sentence and word."""
     size = len(corpus.start) - 1, n_words
     by_word = csr_array((np.arange(corpus.tokens.size), corpus.tokens, corpus.start), shape=size).tocsc()
     sentence = by_word.indices.astype(np.int32, copy=False)
@@ -33,7 +33,7 @@ def occurrences(corpus: Corpus, n_words: int) -> Occurrences:
 
 
 def even_parts(start: Array) -> list[tuple[int, int]]:
-    """Ranges of words that occur about equally often."""
+    """Return ranges of words that occur about equally often."""
     cuts = np.searchsorted(start, np.linspace(0, start[-1], N_PARTS + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], cuts, [len(start) - 1]]))
     return [(int(a), int(b)) for a, b in pairwise(edges)]
@@ -41,7 +41,7 @@ def even_parts(start: Array) -> list[tuple[int, int]]:
 
 @kernel
 def count_sentences(corpus: Corpus, n_words: int) -> Array:
-    """In how many sentences each word occurs."""
+    """Count the sentences in which each word occurs."""
     last = np.zeros(n_words, dtype=np.int32)  # one more than the sentence
     pairs = np.zeros(n_words + 1, dtype=np.int32)
     for s in range(corpus.start.size - 1):

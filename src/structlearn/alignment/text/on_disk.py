@@ -1,6 +1,6 @@
 """Text that need not fit into memory: tokenised once into files of numbers, then read window by window.
 
-A window is so many sentence pairs as have about `MemoryPlan.cells` cells. The files have no name and vanish
+A window is as many sentence pairs as have about `MemoryPlan.cells` cells. The files have no name and vanish
 with the process, however it ends.
 """
 
@@ -15,8 +15,9 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedRandom
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -116,11 +117,11 @@ class _WrittenSide:
         self._numbers = Numbering(known.words, most_words)
         self._counts = np.zeros(0, dtype=np.int64)
         self._tokens, self._lengths = array("i"), array("i")
-        self._files = _opened(self), _opened(self)
+        self._files = _open_unnamed_file(self), _open_unnamed_file(self)
         self._rank = np.empty(0, dtype=np.int32)
 
     def add(self, sentence: Iterable[str]) -> int:
-        """Append a sentence; how many words it has."""
+        """Append a sentence; return its number of words."""
         before = len(self._tokens)
         self._tokens.extend(self._numbers.encode(sentence))
         self._lengths.append(len(self._tokens) - before)
@@ -145,29 +146,29 @@ class _WrittenSide:
         return words
 
     def read(self, sentence: int, n_sentences: int, token: int, n_tokens: int) -> Corpus:
-        """So many sentences and tokens, from that sentence and token on."""
+        """Read `n_sentences` sentences of `n_tokens` tokens from these places on."""
         tokens = _numbers(self._files[0], token, n_tokens)
         lengths = _numbers(self._files[1], sentence, n_sentences)
         start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         return Corpus(self._rank[tokens], start)
 
 
-def _opened(owner: object) -> IO[bytes]:
+def _open_unnamed_file(owner: object) -> BufferedRandom:
     """Return a file without a name, which is closed, and so removed, with its owner."""
-    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+    file: BufferedRandom = tempfile.TemporaryFile()  # noqa: SIM115
     weakref.finalize(owner, _close, file)
     return file
 
 
-def _close(file: IO[bytes]) -> None:
+def _close(file: BufferedRandom) -> None:
     with suppress(OSError):  # what a full disk has not taken was said when it was written
         file.close()
 
 
-def _numbers(file: IO[bytes], first: int, n: int) -> Array:
+def _numbers(file: BufferedRandom, first: int, n: int) -> Array:
     found = np.empty(n, dtype=np.int32)
     file.seek(_NUMBER * first)
-    file.readinto(found.view(np.uint8).data)  # type: ignore[attr-defined]
+    file.readinto(found.view(np.uint8).data)
     return found
 
 
@@ -205,7 +206,7 @@ def check_room(n_bytes: int) -> Path:
 
 
 def _size(path: StrPath) -> tuple[int, int]:
-    """Bytes and lines of a text file, unpacked; of a damaged archive what can be read."""
+    """Return bytes and lines of a text file, unpacked; of a damaged archive what can be read."""
     n_bytes = n_lines = 0
     with suppress(OSError, EOFError, zlib.error), open_bytes(path) as stream:
         while piece := stream.read(_PIECE):

@@ -23,7 +23,7 @@ class Pair(NamedTuple):
     target: list[str]
 
 
-def lines_of(path: Path, *, whole: bool = False) -> Lines:
+def file_lines(path: Path, *, whole: bool = False) -> Lines:
     """Return the numbered lines of a file, plain or .gz; of the standard input if `path` is `-`."""
     if os.fspath(path) != "-":
         return open_text(path, whole=whole)
@@ -54,7 +54,7 @@ def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
 
 def _beside(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
     """Yield lines of files that are opened when the first is asked for, so that they are closed again."""
-    with closing(lines_of(source)) as source_lines, closing(lines_of(target)) as target_lines:
+    with closing(file_lines(source)) as source_lines, closing(file_lines(target)) as target_lines:
         for number, (left, right) in enumerate(zip_longest(source_lines, target_lines), 1):
             if left is None or right is None:
                 ended, other = (source, target) if left is None else (target, source)
@@ -98,7 +98,7 @@ def read_tab_pairs(path: Path, *, allow_empty: bool = False) -> Iterator[tuple[P
         Whether a sentence may have no words; if not, it is an error.
 
     """
-    return (_columns(path, number, line, allow_empty) for number, line in lines_of(path))
+    return (_columns(path, number, line, allow_empty) for number, line in file_lines(path))
 
 
 def _columns(path: Path, number: int, line: str, allow_empty: bool) -> tuple[Pair, str | None]:
@@ -162,31 +162,31 @@ class LengthLimit:
         return True
 
     def fits(self, pair: TextPair) -> bool:
-        """As `admits`, for a pair of a file, whose number is kept."""
+        """Whether a pair of a file is admitted; the number of the first that is too long is kept."""
         if self.admits(pair.source, pair.target):
             return True
         self.first_long = self.first_long or pair.number
         return False
 
-    def kept(self, pairs: Iterable[P]) -> Iterator[P]:
+    def fitting_pairs(self, pairs: Iterable[P]) -> Iterator[P]:
         """Return the pairs that fit and have words on both sides."""
         return (pair for pair in pairs if self.fits(pair) and pair.source and pair.target)
 
-    def said(self, done: str) -> str | None:
+    def sentence(self, done: str) -> str | None:
         """Return a sentence about those of files that are too long, and what was done.
 
         None if there are none.
         """
         advice = f"the first is in line {self.first_long}. --max-length raises the limit."
-        return f"{self._counted(done)}; {advice}" if self.long else None
+        return f"{self._count_long(done)}; {advice}" if self.long else None
 
     def warn(self, done: str, stacklevel: int = 3) -> None:
         """Warn of those that were given in Python, if there are any."""
         if self.long:
             advice = f"the longest has {self.longest}. max_length of the Aligner raises the limit."
-            warnings.warn(f"{self._counted(done)}; {advice}", stacklevel=stacklevel)
+            warnings.warn(f"{self._count_long(done)}; {advice}", stacklevel=stacklevel)
 
-    def _counted(self, done: str) -> str:
+    def _count_long(self, done: str) -> str:
         return (
             f"{self.long} of {self.total} pairs have more than {self.max_length} words on a side and {done}"
         )

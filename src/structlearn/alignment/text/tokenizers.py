@@ -44,13 +44,13 @@ _SIMPLE = {"en": _pattern(*_ENGLISH), "fr": _pattern(*_FRENCH)}
 _OTHER = _pattern(_WORD)
 
 
-def blanks(text: str) -> list[str]:
-    """Tokens are what stands between blanks."""
+def split_at_blanks(text: str) -> list[str]:
+    """Split text at blanks into tokens."""
     return text.split()
 
 
 def simple(language: str) -> Tokenizer:
-    """Words, numbers and marks; what is special to "en" and "fr" is split off there (see above)."""
+    """Split text into words, numbers and marks; what is special to "en" and "fr" is split off (see above)."""
     pattern = _SIMPLE.get(language, _OTHER)
     return lambda text: pattern.findall(text.translate(_MARKS))
 

@@ -29,7 +29,7 @@ class Translation:
 def word_list(
     statistics: AlignmentStatistics, *, min_score: float = 0.1, min_count: int = 2, top: int = 5
 ) -> list[Translation]:
-    """Word pairs, frequent source words first, each with its best translations first.
+    """Return word pairs, frequent source words first, each with its best translations first.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def word_list(
     min_score : float
         Pairs with a lower score are left out.
     min_count : int
-        So many sentence pairs must have both words.
+        Least number of sentence pairs that have both words.
     top : int
         Most translations of a source word.
 
@@ -62,7 +62,7 @@ def word_list(
 
 
 def _place_in_group(groups: Array) -> Array:
-    """How many equal numbers, which stand side by side, are before each."""
+    """Return the place of each number among its equals, which stand side by side."""
     place = np.arange(groups.size)
     starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]])) if groups.size else place
     return place - np.repeat(starts, np.diff(np.append(starts, groups.size)))

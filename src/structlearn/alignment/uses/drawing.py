@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from structlearn.alignment.links import Link, Links
-from structlearn.core.text_width import shortened
+from structlearn.core.wording import shorten
 from structlearn.reports.word_rows import LONGEST_WORD, word_centres, word_width
 
 #: Kinds of links, in the order in which they are drawn over each other, and what they are called.
@@ -45,7 +45,7 @@ class Sentences(NamedTuple):
     source: Sequence[str]
     target: Sequence[str]
 
-    def linked(self, link: Link) -> str:
+    def words_of_link(self, link: Link) -> str:
         """Return the two words of a link."""
         return f"{self.source[link[0]]} – {self.target[link[1]]}"
 
@@ -60,7 +60,7 @@ class Drawn(NamedTuple):
     def title(self, words: Sentences) -> str:
         """Return what a pointer at the link is told."""
         share = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
-        return f"{words.linked(self.link)}: {KINDS[self.kind]}{share}"
+        return f"{words.words_of_link(self.link)}: {KINDS[self.kind]}{share}"
 
 
 class _Word(NamedTuple):
@@ -105,7 +105,7 @@ class Drawing(NamedTuple):
     shades: Sequence[_Shade] = ()
 
 
-def classified(
+def classify_links(
     predicted: Collection[Link], gold: Links | None, confidence: Mapping[Link, float]
 ) -> list[Drawn]:
     """All links that are predicted or gold, with their kinds, in the order of `KINDS`."""
@@ -132,10 +132,11 @@ def draw_lines(words: Sentences, links: Sequence[Drawn]) -> Drawing:
     width = max(first, second)
     above = [x + (width - first) / 2 for x in above]
     below = [x + (width - second) / 2 for x in below]
+    used = ", ".join(words.words_of_link(one.link) for one in links if one.kind != "unused")
     return Drawing(
         round(width) + 2,
         _DEPTH,
-        f"Links: {', '.join(words.linked(one.link) for one in links if one.kind != 'unused') or 'none'}",
+        f"Links: {used or 'none'}",
         [*_row("s", words.source, above, _TOP), *_row("t", words.target, below, _BOTTOM + 12)],
         [_line(words, one, above[one.link[0]], below[one.link[1]]) for one in links],
     )
@@ -143,7 +144,7 @@ def draw_lines(words: Sentences, links: Sequence[Drawn]) -> Drawing:
 
 def _row(side: str, words: Sequence[str], centres: Sequence[float], y: float) -> Iterator[_Word]:
     for k, (word, x) in enumerate(zip(words, centres)):
-        yield _Word(side, k, shortened(word, LONGEST_WORD), round(x, 1), y)
+        yield _Word(side, k, shorten(word, LONGEST_WORD), round(x, 1), y)
 
 
 def _line(words: Sentences, one: Drawn, start: float, end: float) -> _Mark:
@@ -187,10 +188,10 @@ def _rules(corner: tuple[float, float], width: float, height: float) -> Iterator
 def _names(words: Sentences, corner: tuple[float, float]) -> Iterator[_Word]:
     for i, word in enumerate(words.source):
         y = _middle((i, 0), corner)[1] + 5
-        yield _Word("s", i, shortened(word, LONGEST_WORD), round(corner[0] - 6, 1), y)
+        yield _Word("s", i, shorten(word, LONGEST_WORD), round(corner[0] - 6, 1), y)
     for j, word in enumerate(words.target):
         x = _middle((0, j), corner)[0] + 5
-        yield _Word("t", j, shortened(word, LONGEST_WORD), x, round(corner[1] - 6, 1))
+        yield _Word("t", j, shorten(word, LONGEST_WORD), x, round(corner[1] - 6, 1))
 
 
 def _shade(link: Link, share: float, corner: tuple[float, float]) -> _Shade:

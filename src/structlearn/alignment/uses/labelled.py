@@ -11,10 +11,10 @@ from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from structlearn.alignment.files.pair_files import FilePair
-from structlearn.alignment.text.pairs import lines_of
+from structlearn.alignment.text.pairs import file_lines
 from structlearn.alignment.uses.projection import NO_TAG, Projection
 from structlearn.core.registry import Registry, one_of
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import CONLLU, DataError, Lines
 from structlearn.data.tokens import token_sentences
 from structlearn.estimators.inputs.spans import OUTSIDE, spans
@@ -65,9 +65,9 @@ def read_labelled(path: StrPath, column: str | None = None, form: str | None = N
 
     """
     name = os.fspath(path)
-    lines = lines_of(path, whole=True)
+    lines = file_lines(path, whole=True)
     head = list(islice(lines, _LOOKED_AT))
-    whole = _chained(head, lines)
+    whole = _chain_lines(head, lines)
     if form is not None:
         one_of("form of labels", form, ("columns", "inline"))
     if form == "inline" or (form is None and _has_brackets(head)):
@@ -75,7 +75,7 @@ def read_labelled(path: StrPath, column: str | None = None, form: str | None = N
     return _read_columns(name, whole, column)
 
 
-def _chained(head: list[tuple[int, str]], lines: Lines) -> Lines:
+def _chain_lines(head: list[tuple[int, str]], lines: Lines) -> Lines:
     with closing(lines):
         yield from chain(head, lines)
 
@@ -114,14 +114,14 @@ def _read_inline(name: str, lines: Lines) -> Iterator[LabelledSentence]:
 
 
 def _parse_inline(name: str, number: int, line: str) -> LabelledSentence:
-    """`[ORG Acme Inc] hired her .` as words and labels B-ORG I-ORG O O O."""
+    """Parse `[ORG Acme Inc] hired her .` into words and labels B-ORG I-ORG O O O."""
     words: list[str] = []
     labels: list[str] = []
     kind, begun = "", False
     for token in line.split():
         if _opens(token):
             if kind:
-                raise DataError.at(name, number, f"{quoted(token)} opens a bracket inside of [{kind}.")
+                raise DataError.at(name, number, f"{quote(token)} opens a bracket inside of [{kind}.")
             kind, begun = token[1:], True
             continue
         closes = bool(kind) and token.endswith("]")
@@ -135,7 +135,7 @@ def _parse_inline(name: str, number: int, line: str) -> LabelledSentence:
                 raise DataError.at(name, number, f"the bracket [{kind} has no words.")
             kind = ""
     if kind:
-        raise DataError.at(name, number, f"the bracket {quoted(f'[{kind}')} is not closed.")
+        raise DataError.at(name, number, f"the bracket {quote(f'[{kind}')} is not closed.")
     return LabelledSentence(words, labels, [number] * len(words))
 
 
@@ -161,7 +161,7 @@ def write_conll(sentence: ProjectedSentence, *, column: str, scores: bool) -> st
 
 
 def write_conllu(sentence: ProjectedSentence, *, column: str, scores: bool) -> str:
-    """Ten columns, empty but for the number, the word and the label; misc has the confidence."""
+    """Write ten columns, empty except for the number, the word and the label; misc has the confidence."""
     labels, confidence = sentence.projection
     place = CONLLU.index(column if column in CONLLU[2:] else "upos")
     lines = []
@@ -175,7 +175,7 @@ def write_conllu(sentence: ProjectedSentence, *, column: str, scores: bool) -> s
 
 
 def write_inline(sentence: ProjectedSentence, *, column: str, scores: bool) -> str:
-    """`[ORG Acme Inc] hired her .`; tags are written behind the words, `dog/NN`."""
+    """Write `[ORG Acme Inc] hired her .`; tags stand behind the words, `dog/NN`."""
     labels, confidence = sentence.projection
     words = list(sentence.words)
     if not is_spans("auto", [*labels, "B-x"]):
@@ -211,12 +211,12 @@ LABELLED_FORMATS: Registry[LabelledFormat] = Registry(
         LabelledFormat("conll", "a word and its label a line, a tab between them", write_conll),
         LabelledFormat("conllu", "ten columns", write_conllu),
         LabelledFormat("inline", "[ORG Acme] hired her, or dog/NN", write_inline),
-        LabelledFormat("jsonl", "an object a sentence", write_json),
+        LabelledFormat("jsonl", "one object per sentence", write_json),
     ],
 )
 
 
-def check_words(path: StrPath, known: LabelledSentence, words: Sequence[str], where: str) -> None:
+def check_same_words(path: StrPath, known: LabelledSentence, words: Sequence[str], where: str) -> None:
     """DataError if the words of a labelled sentence are not those of its text."""
     line = known.lines[0] if known.lines else 0
     if len(known.words) != len(words):
@@ -226,7 +226,7 @@ def check_words(path: StrPath, known: LabelledSentence, words: Sequence[str], wh
     for number, one, other in zip(known.lines, known.words, words):
         if one != other:
             raise DataError.at(
-                path, number, f"the word is {quoted(one)}, but in {where} it is {quoted(other)}."
+                path, number, f"the word is {quote(one)}, but in {where} it is {quote(other)}."
             )
 
 

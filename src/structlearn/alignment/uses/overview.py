@@ -85,7 +85,7 @@ def _check(pair: AlignedPair) -> None:
 
 
 def shares_of(pair: AlignedPair) -> Mapping[Link, float]:
-    """Confidences by links."""
+    """Return the confidences by links."""
     if pair.confidence is None or isinstance(pair.confidence, Mapping):
         return pair.confidence or {}
     table = np.asarray(pair.confidence, dtype=np.float64)
@@ -102,14 +102,18 @@ def key_figures(every: Sequence[JudgedPair]) -> dict[str, str]:
     figures = {
         "sentence pairs": f"{len(pairs):,}",
         "predicted links": f"{sum(len(one.predicted) for one in pairs):,}",
-        "source words linked": _linked(((i for i, _ in one.predicted), one.source) for one in pairs),
-        "target words linked": _linked(((j for _, j in one.predicted), one.target) for one in pairs),
+        "source words linked": _share_with_links(
+            ((i for i, _ in one.predicted), one.source) for one in pairs
+        ),
+        "target words linked": _share_with_links(
+            ((j for _, j in one.predicted), one.target) for one in pairs
+        ),
     }
     gold = [(one.gold, one.predicted) for one in pairs if one.gold is not None]
     return figures | (_judged_figures(gold, len(pairs)) if gold else {})
 
 
-def _linked(sides: Iterable[tuple[Iterable[int], Sequence[str]]]) -> str:
+def _share_with_links(sides: Iterable[tuple[Iterable[int], Sequence[str]]]) -> str:
     """Return the share of words that have a link."""
     counts = [(len(set(places)), len(words)) for places, words in sides]
     return f"{sum(n for n, _ in counts) / max(sum(n for _, n in counts), 1):.1%}"
@@ -132,7 +136,7 @@ def _judged_figures(gold: Sequence[tuple[Links, Collection[Link]]], n: int) -> d
 
 
 def confidence_bars(every: Sequence[JudgedPair]) -> Histogram | None:
-    """How many predicted links have which confidence and, where gold links are known, how many are possible.
+    """Count predicted links by confidence and, if gold links are known, how many are possible.
 
     None where no confidences are known.
     """
@@ -152,7 +156,7 @@ def confidence_bars(every: Sequence[JudgedPair]) -> Histogram | None:
 
 
 def _links_of(some: Sequence[JudgedPair]) -> tuple[Array, Array]:
-    """Confidences of predicted links, and whether the links are possible."""
+    """Return the confidences of predicted links, and whether the links are possible."""
     known = [
         (share, one.pair.gold is not None and link in one.pair.gold.possible)
         for one in some

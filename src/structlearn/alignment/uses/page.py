@@ -15,7 +15,7 @@ from structlearn.alignment.uses.drawing import (
     Drawing,
     Drawn,
     Sentences,
-    classified,
+    classify_links,
     draw_grid,
     draw_lines,
 )
@@ -28,13 +28,13 @@ from structlearn.alignment.uses.overview import (
     shares_of,
 )
 from structlearn.reports import Page
-from structlearn.reports.summaries import counted
+from structlearn.reports.summaries import number_of
 
 __all__ = ["AlignedPair", "alignment_page"]
 
 #: From pairs of sentences to tables of confidences.
 Tables = Callable[[list[tuple[Sequence[str], Sequence[str]]]], Iterable[ArrayLike]]
-#: So many of the best pairs come first, where there are at least so many in all.
+#: The `EXAMPLES` best pairs come first, if there are at least `LEAST_PAIRS` in all.
 EXAMPLES, LEAST_PAIRS = 3, 12
 #: Longer sentences have no grid.
 MOST_WORDS_IN_GRID = 80
@@ -105,14 +105,14 @@ def alignment_page(
 def _lead(n: int, shown: int) -> str:
     if n > shown:
         return f"The overview is of {n:,} sentence pairs, of which {shown:,} are shown."
-    return f"{counted(n, 'sentence pair')}."
+    return f"{number_of(n, 'sentence pair')}."
 
 
 # ---- which come first -------------------------------------------------------------------------------
 
 
 def _best(every: Sequence[JudgedPair], *, judged: bool) -> list[int]:
-    """Numbers of the best of many; of those with few links it says little that they are right."""
+    """Return the numbers of the best of many; for pairs with few links, being right says little."""
     if len(every) < LEAST_PAIRS:
         return []
     least = median(len(one.pair.predicted) for one in every)
@@ -133,7 +133,7 @@ def _why_best(judged: bool) -> str:
 
 
 def _badness(one: JudgedPair) -> tuple[float, int]:
-    """Sorts the worst first; among equals, the one with more links."""
+    """Return a key that sorts the worst first; among equals, the one with more links."""
     return (1.0, 0) if one.scores is None else (-one.scores.aer, -one.scores.predicted)
 
 
@@ -149,7 +149,7 @@ def _entries(some: Sequence[JudgedPair], tables: Tables | None) -> list[_Entry]:
 def _entry(one: JudgedPair, confidence: ArrayLike | Mapping[Link, float] | None) -> _Entry:
     pair = one.pair._replace(confidence=confidence)
     words, shares = Sentences(pair.source, pair.target), shares_of(pair)
-    links = classified(pair.predicted, pair.gold, shares)
+    links = classify_links(pair.predicted, pair.gold, shares)
     drawn = bool(pair.source and pair.target)
     short = max(map(len, words)) <= MOST_WORDS_IN_GRID
     faults = {kind.title(): _word_pairs(words, links, kind) for kind in ("missed", "spurious")}
@@ -163,7 +163,7 @@ def _entry(one: JudgedPair, confidence: ArrayLike | Mapping[Link, float] | None)
 
 
 def _note(one: JudgedPair, *, short: bool) -> str:
-    links = counted(len(one.pair.predicted), "link")
+    links = number_of(len(one.pair.predicted), "link")
     scores = one.scores
     figures = (
         links
@@ -174,4 +174,4 @@ def _note(one: JudgedPair, *, short: bool) -> str:
 
 
 def _word_pairs(words: Sentences, links: Sequence[Drawn], kind: str) -> list[str]:
-    return [words.linked(one.link) for one in links if one.kind == kind]
+    return [words.words_of_link(one.link) for one in links if one.kind == kind]

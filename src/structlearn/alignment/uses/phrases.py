@@ -65,11 +65,11 @@ def phrase_spans(
             if min(back) < i1:
                 break
             if max(back) <= i2:
-                yield from _widened(PhraseSpans(i1, i2 + 1, low, high + 1), columns, max_length)
+                yield from _widen(PhraseSpans(i1, i2 + 1, low, high + 1), columns, max_length)
 
 
-def _widened(spans: PhraseSpans, columns: Sequence[Sequence[int]], max_length: int) -> Iterator[PhraseSpans]:
-    """With none, some or all of the words without links that stand beside the target phrase."""
+def _widen(spans: PhraseSpans, columns: Sequence[Sequence[int]], max_length: int) -> Iterator[PhraseSpans]:
+    """Yield spans with none, some or all of the words without links that stand beside the target phrase."""
     first = spans.j1
     while first >= 0 and (first == spans.j1 or not columns[first]) and spans.j2 - first <= max_length:
         end = spans.j2
@@ -106,9 +106,9 @@ def counted_phrases(
     with Sorter(room) as by_target, Sorter(room) as by_source:
         for target, source, count in _counts(pairs, max_length, room):
             by_target.add(target, source, (count,))
-        for (target, source, (count,)), total in with_totals(by_target.merged()):
+        for (target, source, (count,)), total in with_totals(by_target.merge()):
             by_source.add(source, target, (count, total))
-        for (source, target, (count, of_target)), of_source in with_totals(by_source.merged()):
+        for (source, target, (count, of_target)), of_source in with_totals(by_source.merge()):
             if count >= min_count:
                 yield PhrasePair(source, target, count, count / of_source, count / of_target)
 
@@ -119,7 +119,7 @@ def _counts(
     """(target, source, count), the same phrases again where too many are different."""
     counts: Counter[tuple[str, str]] = Counter()
     for source, target, links in pairs:
-        left, right = _written(source), _written(target)
+        left, right = _without_blanks(source), _without_blanks(target)
         for i1, i2, j1, j2 in phrase_spans(links, (len(left), len(right)), max_length):
             counts[" ".join(right[j1:j2]), " ".join(left[i1:i2])] += 1
         if len(counts) >= room:
@@ -128,6 +128,6 @@ def _counts(
     yield from ((*phrases, count) for phrases, count in counts.items())
 
 
-def _written(words: Sequence[str]) -> list[str]:
-    """Words without blanks inside, which are between words here."""
+def _without_blanks(words: Sequence[str]) -> list[str]:
+    """Return words without blanks inside, since blanks stand between words here."""
     return [word if word.isalnum() else "_".join(word.split()) or "_" for word in words]

@@ -68,7 +68,7 @@ GAPS: Registry[GapPolicy] = Registry(
 
 
 def project_tags(labels: Sequence[str], aligned: Aligned, n_words: int) -> Projection:
-    """Each word has the label that most speaks for: the sum of its links' confidences. Else `_`."""
+    """Give each word the label with the largest sum of its links' confidences, else `_`."""
     votes: list[dict[str, float]] = [{} for _ in range(n_words)]
     for i, j, sure in _links(aligned):
         votes[j][labels[i]] = votes[j].get(labels[i], 0.0) + sure
@@ -77,8 +77,8 @@ def project_tags(labels: Sequence[str], aligned: Aligned, n_words: int) -> Proje
 
 
 def project_spans(labels: Sequence[str], aligned: Aligned, n_words: int, gaps: str = "fill") -> Projection:
-    """Spans as wholes, written as B-type and I-type; where two overlap the surer one stays."""
-    keep = GAPS.named(gaps).keep
+    """Project spans as wholes, written as B-type and I-type; where two overlap, the surer one stays."""
+    keep = GAPS.entry(gaps).keep
     wanted = [one for span in spans(labels) if (one := _candidates(span, aligned, keep))]
     projected = Projection([OUTSIDE] * n_words, [0.0] * n_words)
     for choices in sorted(wanted, key=lambda one: -one[0][0].confidence):
@@ -153,10 +153,10 @@ def _enter(projected: Projection, one: CarriedSpan) -> None:
         projected.confidence[j] = one.confidence
 
 
-def projected(
+def project_pair(
     labels: Sequence[str], aligned: Aligned, pair: Sequence[Sequence[str]], gaps: str | None, own: int = 0
 ) -> Projection:
-    """Labels of side `own` of a pair carried to the other: spans if there is a policy for gaps, else tags."""
+    """Carry labels of side `own` of a pair to the other: as spans if `gaps` is a policy, else as tags."""
     if own:
         aligned = Aligned([(i, j) for j, i in aligned.links], aligned.confidence)
     if gaps is None:
@@ -165,7 +165,7 @@ def projected(
 
 
 def without_unsure(carried: Projection, least: float, spans: bool) -> Projection:
-    """Without the labels that are less sure; those of a span are equally sure."""
+    """Remove the labels that are less sure; those of a span are equally sure."""
     nothing = OUTSIDE if spans else NO_TAG
     labels = [label if sure >= least else nothing for label, sure in zip(*carried)]
     return Projection(labels, carried.confidence)

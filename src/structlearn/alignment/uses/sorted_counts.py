@@ -26,7 +26,7 @@ class Sorter:
     Parameters
     ----------
     room : int
-        Rows in memory; more are written to temporary files, sorted runs of so many.
+        Rows in memory; more are written to temporary files, as sorted runs of this length.
     """
 
     def __init__(self, room: int) -> None:
@@ -46,13 +46,13 @@ class Sorter:
     def add(self, first: str, second: str, numbers: tuple[int, ...]) -> None:
         self._rows.append((first, second, numbers))
         if len(self._rows) >= self._room:
-            self._spill(_added(sorted(self._rows)))
+            self._spill(_add_equal(sorted(self._rows)))
             self._rows.clear()
 
-    def merged(self) -> Iterator[Row]:
+    def merge(self) -> Iterator[Row]:
         """All rows in order, once."""
         rows, self._rows = sorted(self._rows), []
-        return _added(heapq.merge(*map(_read, self._runs), rows))
+        return _add_equal(heapq.merge(*map(_read, self._runs), rows))
 
     def _spill(self, rows: Iterable[Row]) -> None:
         run = self._files.enter_context(_temporary())
@@ -60,7 +60,7 @@ class Sorter:
         self._runs.append(run)
         if len(self._runs) >= _MOST_RUNS:
             runs, self._runs = self._runs, []
-            self._spill(_added(heapq.merge(*map(_read, runs))))
+            self._spill(_add_equal(heapq.merge(*map(_read, runs))))
             for one in runs:
                 one.close()
 
@@ -80,15 +80,15 @@ def _read(run: IO[str]) -> Iterator[Row]:
         yield first, second, tuple(map(int, numbers))
 
 
-def _added(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows of equal texts as one: the first of their numbers are added, the others are equal."""
+def _add_equal(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield rows of equal texts as one: the first of their numbers are added, the others are equal."""
     for (first, second), same in groupby(rows, key=itemgetter(0, 1)):
         numbers = [one[2] for one in same]
         yield first, second, (sum(one[0] for one in numbers), *numbers[0][1:])
 
 
 def with_totals(rows: Iterable[Row]) -> Iterator[tuple[Row, int]]:
-    """Sorted rows, each with the sum of the counts of all that have the same first text."""
+    """Yield sorted rows, each with the sum of the counts of all rows with the same first text."""
     for _, group in groupby(rows, key=itemgetter(0)):
         yield from _with_total(group)
 

@@ -10,7 +10,7 @@ from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.links import Aligned
 from structlearn.alignment.uses.dictionary import Translation, word_list
 from structlearn.alignment.uses.phrases import PhrasePair, counted_phrases
-from structlearn.alignment.uses.projection import Projection, projected
+from structlearn.alignment.uses.projection import Projection, project_pair
 from structlearn.core.registry import one_of
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class AlignerUses:
                 raise ValueError(f"Pair {k} has {len(pair[own])} {labelled} words but {len(known)} labels.")
         spans = is_spans(kind, (label for known in labels for label in known))
         return [
-            projected(known, one, pair, gaps if spans else None, own)
+            project_pair(known, one, pair, gaps if spans else None, own)
             for pair, known, one in zip(pairs, labels, self.align(pairs, scores=True))
         ]
 

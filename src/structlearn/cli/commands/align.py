@@ -35,7 +35,7 @@ class Tokenize(StrEnum):
     invoke_without_command=True,
     epilog="Example: structlearn align evaluate --hyp mine.pharaoh --gold gold.wa",
 )
-def root(context: typer.Context) -> None:
+def show_align_help(context: typer.Context) -> None:
     """Word alignment: which words of a sentence and of its translation belong together."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -103,7 +103,7 @@ def clean(
 
 
 def _beside(prefix: Path, source: Path, target: Path) -> tuple[Path, Path]:
-    """Output names: the prefix and the inputs' suffixes (`.en`, `.en.gz`), if these can be told apart."""
+    """Return the output names: the prefix and the inputs' suffixes (`.en`, `.en.gz`), if these differ."""
     left, right = _suffix(source), _suffix(target)
     if not left or not right or left == right:
         left, right = ".src", ".tgt"
@@ -120,7 +120,7 @@ def _tokenizer(kind: Tokenize, language: str | None, path: Path, option: str) ->
     from structlearn.alignment.text import tokenizers
 
     if kind is Tokenize.none:
-        return tokenizers.blanks
+        return tokenizers.split_at_blanks
     code = language or _language(path)
     if code is None:
         raise ValueError(f"The language of {path} cannot be told from its name; give it with {option} en.")
@@ -137,11 +137,12 @@ def _language(path: Path) -> str | None:
 
 
 @align.command(
+    "evaluate",
     short_help="Compare links with gold links.",
     epilog="Example: structlearn align evaluate --hyp mine.pharaoh --gold gold.wa",
 )
 @handling_errors()
-def evaluate(
+def evaluate_links(
     hypothesis: Annotated[Path, option("FILE", "Predicted links; - for stdin.", "--hyp")],
     gold: Annotated[Path, option("FILE", "Gold links, sure and possible.")],
     as_json: Json = False,
@@ -149,7 +150,7 @@ def evaluate(
     """Print precision, recall, aer (alignment error rate), f1 and counts of links as `name: value` lines.
 
     Both files may be in Pharaoh form (a line per sentence pair: 0-0 1-2, possible links as 0?1) or in that of
-    NAACL 2003 (a line a link: sentence, source and target from 1, S or P). Precision counts possible gold
+    NAACL 2003 (one line per link: sentence, source and target from 1, S or P). Precision counts possible gold
     links as right, recall looks at sure ones only. A NAACL file may lack sentence pairs without links.
     """
     from structlearn.alignment.links import read_both

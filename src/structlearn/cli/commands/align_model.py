@@ -23,9 +23,15 @@ from structlearn.cli.commands.pair_text import (
 )
 from structlearn.cli.support.errors import fitting, handling_errors, say
 from structlearn.cli.support.flags import said_by
-from structlearn.cli.support.groups import grouped
+from structlearn.cli.support.groups import spread_groups
 from structlearn.cli.support.options import Json, ModelOut, PageOut, option, switch
-from structlearn.cli.support.outputs import certified, check_output, output_file, print_figures, write_pieces
+from structlearn.cli.support.outputs import (
+    check_output,
+    output_file,
+    print_figures,
+    printed_certificate,
+    write_pieces,
+)
 from structlearn.core.wording import count_of
 
 if TYPE_CHECKING:
@@ -50,7 +56,7 @@ class GoldFiles:
     gold_source: Annotated[Path | None, option("FILE", "Their source sentences.", "--gold-src")] = None
     gold_target: Annotated[Path | None, option("FILE", "Their translations.", "--gold-tgt")] = None
 
-    def given(self) -> list[Path]:
+    def given_files(self) -> list[Path]:
         """Return the files."""
         found = [path for path in (self.gold, self.gold_source, self.gold_target) if path is not None]
         if len(found) not in (0, 3) and not (len(found) == 1 and self._holds_text()):
@@ -106,7 +112,7 @@ class LinkOptions:
             raise ValueError("--nearest-gold needs --vectors-src and --vectors-tgt.")
 
     def parameters(self) -> dict[str, Any]:
-        """Those of the aligner."""
+        """Return the parameters of the aligner."""
         given = asdict(self)
         nearest = given.pop("nearest_gold")
         return {**given, "pseudo_gold": "nearest"} if nearest else given
@@ -133,7 +139,7 @@ class VectorFiles:
         bool, switch("--one-space", "The vectors of both sides are in one space: no map.")
     ] = False
 
-    def given(self) -> list[Path]:
+    def given_files(self) -> list[Path]:
         """Return the files."""
         paths = (self.source_vectors, self.target_vectors, self.dictionary)
         return [path for path in paths if path is not None]
@@ -143,7 +149,7 @@ class VectorFiles:
         from structlearn.alignment.gold.vectors import map_by_file, read_vectors
 
         if self.source_vectors is None or self.target_vectors is None:
-            if self.given() or self.one_space:
+            if self.given_files() or self.one_space:
                 raise ValueError("Word vectors need both --vectors-src and --vectors-tgt.")
             return None
         if self.dictionary is not None and self.one_space:
@@ -166,13 +172,14 @@ class WordOptions:
 
 
 @align.command(
+    "train",
     short_help="Train an aligner and print its certificate.",
     epilog="Example: structlearn align train --src text.en --tgt text.fr --gold gold.wa --gold-src gold.en "
     "--gold-tgt gold.fr --out model.safetensors",
 )
 @handling_errors()
-@grouped
-def train(
+@spread_groups
+def train_aligner(
     text: TextFiles,
     out: ModelOut,
     gold: GoldFiles,
@@ -195,9 +202,9 @@ def train(
     """
     from structlearn.alignment.aligner import Aligner
 
-    given = gold.given()
+    given = gold.given_files()
     links.check(given, files)
-    out_file = check_output(out, others=[*text.files(), *given, *files.given(), *run.files()])
+    out_file = check_output(out, others=[*text.files(), *given, *files.given_files(), *run.files()])
     long_run = run.parameters()
     earlier = run.earlier()
     run.check_room(text.files())
@@ -227,7 +234,7 @@ def _say_mapped(mapped: MappedVectors, origin: str) -> None:
 
 @contextmanager
 def _naming(text: TextFiles, model: Path | None) -> Iterator[None]:
-    """Text of another form than that of an earlier model, by the name of its file, or of the model's."""
+    """Rewrite the error about text of another form, so that it names the file, or that of the model."""
     from structlearn.alignment.text.form import OtherForm
 
     try:
@@ -250,11 +257,11 @@ def _fit(
 
     limit = LengthLimit(aligner.max_length)
     pairs = text.read() if earlier is None else languages_doubted(earlier, text.read())
-    bitext = _words(limit.kept(pairs))
+    bitext = _words(limit.fitting_pairs(pairs))
     more: dict[str, Any] = {"vectors": vectors, "earlier": earlier}
     with fitting():
         if gold.gold is not None:
-            known = list(LengthLimit(aligner.max_length).kept(gold.read()))
+            known = list(LengthLimit(aligner.max_length).fitting_pairs(gold.read()))
             say(f"Read {count_of(len(known), 'pair')} with gold links from {gold.gold}.")
             aligner.fit(list(_words(known)), _gold_links(gold.gold, known), bitext, **more)
         elif aligner.pseudo_gold:
@@ -295,7 +302,7 @@ def _figures(aligner: Aligner) -> dict[str, object]:
         values["cross_validated_aer"] = aligner.aer_
     if aligner.text_aer_ is not None:
         values["cross_validated_aer_of_text"] = aligner.text_aer_
-    return values if aligner.certificate_ is None else values | certified(aligner.certificate_)
+    return values if aligner.certificate_ is None else values | printed_certificate(aligner.certificate_)
 
 
 @align.command(
@@ -303,7 +310,7 @@ def _figures(aligner: Aligner) -> dict[str, object]:
     epilog="Example: structlearn align apply model.safetensors --src new.en --tgt new.fr --out new.pharaoh",
 )
 @handling_errors()
-@grouped
+@spread_groups
 def apply(
     model: Model,
     text: TextFiles,
@@ -320,14 +327,14 @@ def apply(
     """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
 
     The text streams through. A pair with an empty side, or with one that is too long, gives an empty line.
-    Other formats: naacl (a line a link), tsv (source, target and links between tabs), jsonl (an object a
-    pair), tmx.
+    Other formats: naacl (one line per link), tsv (source, target and links between tabs), jsonl (an object
+    per pair), tmx.
     """
     from structlearn.alignment.files.pair_files import PAIR_FORMATS, format_by_name
     from structlearn.alignment.text.pairs import LengthLimit
 
     out_file = output_file(out, [model, *text.files()])
-    kind = format_by_name(out or "-", "pharaoh") if format is None else PAIR_FORMATS.named(format)
+    kind = format_by_name(out or "-", "pharaoh") if format is None else PAIR_FORMATS.entry(format)
     limit = LengthLimit(max_length)
     rows = aligned_pairs(load_aligner(model), text.read(), limit, scores=scores)
     write_pieces(kind.write(rows, text.languages), out_file)
@@ -335,13 +342,14 @@ def apply(
 
 
 @align.command(
+    "show",
     short_help="Write a page that shows aligned pairs.",
     epilog="Example: structlearn align show model.safetensors --src test.en --tgt test.fr --gold test.wa "
     "--out page.html",
 )
 @handling_errors()
-@grouped
-def show(
+@spread_groups
+def show_links(
     model: Model,
     text: TextFiles,
     out: PageOut,
@@ -357,14 +365,14 @@ def show(
     aligner = load_aligner(model)
     limit = LengthLimit(max_length)
     found = list(aligned_pairs(aligner, text.read(), limit, scores=True))
-    aligned, figures = _drawn(found, gold, limit)
+    aligned, figures = _pairs_to_draw(found, gold, limit)
     alignment_page(aligned, tables=aligner.confidences).write(out_file)
     warn_of_length(limit, "are not drawn")
     say(f"Wrote the page to {out}.")
     print_figures(figures.items(), as_json=as_json)
 
 
-def _drawn(
+def _pairs_to_draw(
     found: list[WrittenPair], gold: Path | None, limit: LengthLimit
 ) -> tuple[list[AlignedPair], dict[str, object]]:
     """Return the pairs as the page takes them, and what is printed of them."""

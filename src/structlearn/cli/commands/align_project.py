@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from structlearn.cli.commands.align import align
 from structlearn.cli.commands.pair_text import LinkSource, MaxLength, Out, TextFiles, warn_of_length
 from structlearn.cli.support.errors import handling_errors
-from structlearn.cli.support.groups import grouped
+from structlearn.cli.support.groups import spread_groups
 from structlearn.cli.support.options import option, switch
 from structlearn.cli.support.outputs import output_file, write_pieces
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from structlearn.alignment.files.pair_files import FilePair, WrittenPair
     from structlearn.alignment.uses.labelled import LabelledSentence, ProjectedSentence
 
-#: The labels of the first so many sentences tell whether they mark spans.
+#: The labels of this many first sentences show whether they mark spans.
 _LOOKED_AT = 1000
 
 
@@ -56,13 +56,14 @@ class LabelOptions:
 
 
 @align.command(
+    "project",
     short_help="Carry labels from one side of a text to the other.",
     epilog="Example: structlearn align project model.safetensors --labels names.conll "
     "--tgt text.fr --out names.fr",
 )
 @handling_errors()
-@grouped
-def project(
+@spread_groups
+def project_labels_of_text(
     given: LinkSource,
     text: TextFiles,
     options: LabelOptions,
@@ -84,16 +85,16 @@ def project(
     from structlearn.alignment.uses.labelled import LABELLED_FORMATS, read_labelled
     from structlearn.alignment.uses.projection import GAPS
 
-    GAPS.named(options.gaps)
+    GAPS.entry(options.gaps)
     files = [*given.files(), options.labels, *_files(text, options.own)]
     out_file = output_file(out, files)
     labelled = read_labelled(options.labels, options.column, options.labels_format)
-    kind = LABELLED_FORMATS.named(format or labelled.form)
+    kind = LABELLED_FORMATS.entry(format or labelled.form)
     limit = LengthLimit(max_length)
     known, words = tee(labelled.sentences)
     pairs = _pairs(text, options, words)
-    linked = given.linked(pairs, limit, scores=True)
-    found = _projected(options, known, linked)
+    linked = given.pairs_with_links(pairs, limit, scores=True)
+    found = _project_sentences(options, known, linked)
     pieces = (kind.write(one, column=labelled.column, scores=scores) for one in found)
     write_pieces(pieces, out_file)
     warn_of_length(limit, "have no labels")
@@ -112,42 +113,44 @@ def _pairs(
     text: TextFiles, options: LabelOptions, sentences: Iterator[LabelledSentence]
 ) -> Iterator[FilePair]:
     """Yield the pairs, whose labelled side is checked or, if its file is missing, taken from the labels."""
-    from structlearn.alignment.uses.labelled import beside_labels, check_words
+    from structlearn.alignment.uses.labelled import beside_labels, check_same_words
 
     other, *more = _files(text, options.own)
     if text.text is None and not more:
-        yield from _taken(other, options, sentences)
+        yield from _pair_with_labels(other, options, sentences)
         return
     for pair, sentence in beside_labels(text.read(), sentences, (text.name, options.labels)):
         words = (pair.source, pair.target)[options.own]
-        check_words(options.labels, sentence, words, f"{text.name}, line {pair.number},")
+        check_same_words(options.labels, sentence, words, f"{text.name}, line {pair.number},")
         yield pair
 
 
-def _taken(other: Path, options: LabelOptions, sentences: Iterator[LabelledSentence]) -> Iterator[FilePair]:
+def _pair_with_labels(
+    other: Path, options: LabelOptions, sentences: Iterator[LabelledSentence]
+) -> Iterator[FilePair]:
     from structlearn.alignment.files.pair_files import FilePair
-    from structlearn.alignment.text.pairs import lines_of
+    from structlearn.alignment.text.pairs import file_lines
     from structlearn.alignment.uses.labelled import beside_labels
 
-    rows = (FilePair(number, line.split(), []) for number, line in lines_of(other))
+    rows = (FilePair(number, line.split(), []) for number, line in file_lines(other))
     for pair, sentence in beside_labels(rows, sentences, (str(other), options.labels)):
         sides = sentence.words, pair.source
         yield FilePair(pair.number, *(sides[::-1] if options.own else sides))
 
 
-def _projected(
+def _project_sentences(
     options: LabelOptions, sentences: Iterator[LabelledSentence], pairs: Iterator[WrittenPair]
 ) -> Iterator[ProjectedSentence]:
     from structlearn.alignment.links import Aligned
     from structlearn.alignment.uses.labelled import ProjectedSentence, is_spans
-    from structlearn.alignment.uses.projection import projected, without_unsure
+    from structlearn.alignment.uses.projection import project_pair, without_unsure
 
     first = list(islice(sentences, _LOOKED_AT))
     spans = is_spans(options.kind, (label for one in first for label in one.labels))
     gaps = options.gaps if spans else None
     for pair, sentence in zip(pairs, chain(first, sentences)):
         sides = pair.source, pair.target
-        carried = projected(
+        carried = project_pair(
             sentence.labels, Aligned(list(pair.links), list(pair.confidence)), sides, gaps, options.own
         )
         yield ProjectedSentence(

@@ -36,7 +36,7 @@ class StatisticsRun:
     ] = None
 
     def parameters(self) -> dict[str, Any]:
-        """Those of the aligner, checked."""
+        """Return the parameters of the aligner, checked."""
         checkpoint = chosen_checkpoint(self.checkpoint, 0.0, resume=self.resume)
         if checkpoint is not None:
             checkpoint.check()

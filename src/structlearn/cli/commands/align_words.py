@@ -18,7 +18,7 @@ from structlearn.cli.commands.pair_text import (
     warn_of_length,
 )
 from structlearn.cli.support.errors import handling_errors
-from structlearn.cli.support.groups import grouped
+from structlearn.cli.support.groups import spread_groups
 from structlearn.cli.support.options import option
 from structlearn.cli.support.outputs import output_file, write_pieces
 from structlearn.core.registry import one_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--out table.tsv.gz",
 )
 @handling_errors()
-@grouped
+@spread_groups
 def phrases(
     given: LinkSource,
     text: TextFiles,
@@ -58,7 +58,7 @@ def phrases(
     write = _PHRASES[one_of("format", format, _PHRASES)]
     out_file = output_file(out, [*given.files(), *text.files()])
     limit, room = LengthLimit(max_length), parse_size(memory)
-    rows = given.linked(text.read(), limit, scores=False)
+    rows = given.pairs_with_links(text.read(), limit, scores=False)
     found = counted_phrases(
         ((one.source, one.target, one.links) for one in rows),
         max_length=phrase_length,
@@ -114,7 +114,7 @@ def dictionary(
     write_pieces(map(write, found), out_file)
 
 
-def _scored(one: Translation) -> str:
+def _score_line(one: Translation) -> str:
     figures = f"{one.score:.4f}\t{one.forward:.4f}\t{one.backward:.4f}\t{one.together}"
     return f"{one.source}\t{one.target}\t{figures}\n"
 
@@ -123,4 +123,4 @@ def _words(one: Translation) -> str:
     return f"{one.source}\t{one.target}\n"
 
 
-_WORDS: dict[str, Callable[[Translation], str]] = {"tsv": _scored, "jsonl": _json, "words": _words}
+_WORDS: dict[str, Callable[[Translation], str]] = {"tsv": _score_line, "jsonl": _json, "words": _words}

@@ -31,7 +31,7 @@ def calibrate(model: Model, data: HeldOut, out: ModelOut, as_json: Json = False)
     ones. The model must have been trained with --loss softmax. It may be written over itself.
     """
     out_file = check_output(out, others=[data])
-    bundle, X, y = _opened(model, data, probable=True)
+    bundle, X, y = _open_model_and_data(model, data, probable=True)
     found = bundle.estimator.calibrate(X, y)
     _write(bundle, out_file)
     if found.after.left_out:
@@ -53,7 +53,7 @@ def conformalize(model: Model, data: HeldOut, out: ModelOut, as_json: Json = Fal
     from structlearn.tagging.features.resources import derived_names
 
     out_file = check_output(out, others=[data])
-    bundle, X, y = _opened(model, data, probable=False)
+    bundle, X, y = _open_model_and_data(model, data, probable=False)
     if {*COLUMNS} & {*derived_names(bundle.notes)[0]}:
         raise ValueError(NO_SETS)
     bundle.estimator.conformalize(X, y)
@@ -63,7 +63,7 @@ def conformalize(model: Model, data: HeldOut, out: ModelOut, as_json: Json = Fal
     print_figures([("sentences", n), ("highest_coverage", n_finite / (n + 1))], as_json=as_json)
 
 
-def _opened(model: Path, data: Path, *, probable: bool) -> tuple[Bundle, Any, Any]:
+def _open_model_and_data(model: Path, data: Path, *, probable: bool) -> tuple[Bundle, Any, Any]:
     """Return a model of labellings, and data with labels, which are spelled as the model's are."""
     from structlearn.cli.commands.confidence import check_confident
     from structlearn.cli.tasks.constraints import UNKNOWN

@@ -15,14 +15,14 @@ from structlearn.cli.support.options import (
     Seed,
     argument,
     lambda_option,
-    names_in,
     option,
+    registry_names,
     switch,
 )
 from structlearn.cli.support.outputs import print_json
 from structlearn.cli.support.stdin import input_file
 from structlearn.cli.support.task_commands import TaskCommand, TaskGroup, command_of
-from structlearn.cli.tasks.options import TaskOptions, chosen
+from structlearn.cli.tasks.options import TaskOptions, given_options
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.core.wording import plain
 
@@ -74,7 +74,7 @@ class ComparisonOptions:
         option(
             "A,B,...",
             "Solvers as for train.  [default: some that fit the loss]",
-            values=names_in("structlearn.solvers.registry:SOLVERS"),
+            values=registry_names("structlearn.solvers.registry:SOLVERS"),
         ),
     ] = None
 
@@ -101,7 +101,7 @@ class ComparedProblemOptions:
         """Return the parameters of every estimator that were given."""
         names = ("regularization", "tol", "max_passes", "max_seconds")
         fixed = {"fit_intercept": False} if self.no_intercept else {}
-        return {**chosen(self, *names), **fixed, "random_state": self.seed, "n_jobs": self.jobs}
+        return {**given_options(self, *names), **fixed, "random_state": self.seed, "n_jobs": self.jobs}
 
 
 Separate = Annotated[bool, switch("--separate", "Run each solver in a process of its own.")]
@@ -111,7 +111,7 @@ DataDir = Annotated[
 
 
 @handling_errors()
-def compare(
+def compare_solvers(
     entry: TaskEntry,
     data: Annotated[Path, argument("DATA", "Training data of the task; - for stdin.")],
     comparison: ComparisonOptions,
@@ -155,7 +155,10 @@ def compare_recipe(
     _check_folder(comparison.out)
     size = RecipeSize(data_dir, full, pairs)
     compared = _recipe(
-        entry.name, {**problem.parameters(), **_recipe_flags(entry.name, chosen(choices))}, comparison, size
+        entry.name,
+        {**problem.parameters(), **_recipe_flags(entry.name, given_options(choices))},
+        comparison,
+        size,
     )
     found = _run(compared, comparison.out, f"Solvers on {entry.name}", separate=separate)
     _print(found, comparison.out / "index.html", as_json=as_json)
@@ -186,7 +189,7 @@ def _check_folder(out: Path) -> None:
 
 
 def _refuse(what: str, values: Mapping[str, object], reason: str) -> None:
-    """ValueError for what was given but does not go with the task or recipe."""
+    """Raise ValueError for options that were given but do not go with the task or recipe."""
     for name, value in values.items():
         if value not in (None, False):
             raise ValueError(f"{name} does not go with {what}: {reason}.")
@@ -216,7 +219,7 @@ class RecipeSize(NamedTuple):
 
 
 def _recipe_flags(what: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Parameters that the flags which were given stand for."""
+    """Return the parameters that the given flags stand for."""
     from structlearn.apps.recipes import RECIPES
 
     known = RECIPES[what].flags
@@ -255,10 +258,10 @@ def _task(
     from structlearn.reports.comparison import chosen_estimators
 
     model, names = task.model(problem), wanted.names()
-    chosen_estimators(task.trained(model), names)
+    chosen_estimators(task.estimator_to_train(model), names)
     training = task.training(input_file(data), target)
     say(f"Read {training.summary} from {data}.")
-    estimator, training = task.laid_out(task.adapted(model, training, problem), training)
+    estimator, training = task.laid_out(task.adapt(model, training, problem), training)
     about: dict[str, object] = {"task": task.name, "training data": plain(f"{data}: {training.summary}")}
     error = None
     if test is not None:
@@ -320,9 +323,9 @@ def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) ->
 
 
 def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
-    """Where each run ended."""
-    from structlearn.core.text_width import aligned
-    from structlearn.reports.tables import ended
+    """Print where each run ended."""
+    from structlearn.core.wording import align_columns
+    from structlearn.reports.tables import final_row
 
     if as_json:
         ends = [
@@ -333,8 +336,8 @@ def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
         print_json({"runs": ends, "page": page})
         return
     columns = ("solver", "gap", "primal", "dual", "passes", "seconds", "error", "memory")
-    rows = [ended(run) for run in found.values()]
-    print(aligned([columns, *([row[name] for name in columns] for row in rows)]))
+    rows = [final_row(run) for run in found.values()]
+    print(align_columns([columns, *([row[name] for name in columns] for row in rows)]))
     print(f"\npage: {page}")
 
 
@@ -351,7 +354,7 @@ class CompareCommand(TaskCommand):
 class CompareGroup(TaskGroup):
     """`structlearn compare TASK | RECIPE | scaling`."""
 
-    run = staticmethod(compare)
+    run = staticmethod(compare_solvers)
     command = CompareCommand
     without = ("checkpoint", "checkpoint_seconds", "resume", "memory", "cluster", "continue_")
 
@@ -365,7 +368,7 @@ class CompareGroup(TaskGroup):
         return command_of(run, RECIPES[cmd_name], CompareCommand)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Tasks, then recipes."""
+        """Return the rows of tasks, then those of recipes."""
         return [*super().rows(), *((one.name, one.what) for one in RECIPES.values())]
 
     def refuse(self, ctx: Any, wanted: str) -> None:

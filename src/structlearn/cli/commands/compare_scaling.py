@@ -76,22 +76,22 @@ def study(
 
 def _run(names: list[str], plan: StudyPlan, out: Path, data: Path | None, minutes: float) -> None:
     from structlearn.apps.scaling import study_problem
-    from structlearn.reports.scaling.page import counted
+    from structlearn.reports.scaling.page import count_cells
     from structlearn.reports.scaling.study import Budget, run_study, spent_seconds
 
     spent = sum(spent_seconds(out / name) for name in names)
     budget = Budget(minutes, plan.jobs, spent)
-    say(_announced(len(names), plan.jobs, minutes, spent / plan.jobs / 60.0))
+    say(_announcement(len(names), plan.jobs, minutes, spent / plan.jobs / 60.0))
     for k, name in enumerate(names):
         problem = study_problem(name, data, largest=plan.largest, seed=plan.seed)
         say(f"Read {problem.total} examples of {name}: {problem.what}.")
         share = budget.share(len(names) - k)
         results = run_study(problem, plan, out / name, share, say, budget.end)
-        say(f"{name}: {counted(results)}")
+        say(f"{name}: {count_cells(results)}")
     _report(out, plan, minutes)
 
 
-def _announced(problems: int, jobs: int, minutes: float, spent: float) -> str:
+def _announcement(problems: int, jobs: int, minutes: float, spent: float) -> str:
     """Return what a study will take, said before it starts."""
     left = max(0.0, minutes - spent)
     shared = "" if problems == 1 else f", in equal parts for {problems} problems"
@@ -103,8 +103,8 @@ def _announced(problems: int, jobs: int, minutes: float, spent: float) -> str:
 
 
 def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
-    """Of all problems that the folder holds, also those of earlier runs."""
-    from structlearn.core.text_width import aligned
+    """Write the report of all problems that the folder holds, also those of earlier runs."""
+    from structlearn.core.wording import align_columns
     from structlearn.reports.scaling.page import write_study
     from structlearn.reports.scaling.study import FILE, read_results
 
@@ -115,7 +115,7 @@ def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
         "minutes": f"{minutes:g} at most for the problems of the last run, {plan.jobs} processes at once",
     }
     page = write_study(studies, out, about=about)
-    print(aligned([("problem", "n", "lambda", "gap", "solver", "seconds", "next"), *_winners(studies)]))
+    print(align_columns([("problem", "n", "lambda", "gap", "solver", "seconds", "next"), *_winners(studies)]))
     print(f"\npage: {page}")
 
 

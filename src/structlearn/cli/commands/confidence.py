@@ -27,7 +27,7 @@ class AnswerForm(ABC):
     probable = True
 
     def check(self, bundle: Bundle, task: Task) -> None:
-        """ValueError if the model cannot answer so, before data is read."""
+        """Raise ValueError if the model cannot answer in this form, before data is read."""
         check_confident(bundle, task, self.flag, probable=self.probable)
 
     def pages(self, bundle: Bundle, inputs: Inputs) -> Iterator[str]:
@@ -109,7 +109,7 @@ def asked_form(
 
 
 def check_confident(bundle: Bundle, task: Task, what: str, *, probable: bool) -> None:
-    """ValueError if the model is of no labellings or, where that is needed, no distribution over them."""
+    """Raise ValueError if the model has no labellings or, if `probable`, no distribution over them."""
     if not task.confident:
         raise ValueError(
             f"{what} goes with models of tag, chunk and ner; this is one of the task {bundle.notes['task']}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,8 +15,8 @@ from structlearn.cli.support.options import (
     Target,
     TaskName,
     argument,
-    names_in,
     option,
+    registry_names,
 )
 from structlearn.cli.support.outputs import print_json
 from structlearn.cli.support.stdin import input_file
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from structlearn.cli.tasks.task import Task, Training
 
 data = typer.Typer(rich_markup_mode=None)
-Name = Annotated[str, argument("NAME", "A name that list shows.", names_in("structlearn.data:DATA_SETS"))]
+Name = Annotated[
+    str, argument("NAME", "A name that list shows.", registry_names("structlearn.data:DATA_SETS"))
+]
 Source = Annotated[Path, argument("DATA", "Training data, as train reads it; - for stdin.")]
 DataDir = Annotated[
     Path | None,
@@ -38,7 +40,7 @@ DataDir = Annotated[
 
 
 @data.callback(invoke_without_command=True)
-def root(context: typer.Context) -> None:
+def show_data_help(context: typer.Context) -> None:
     """Public data sets, which the recipes of compare use."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -66,9 +68,9 @@ def list_(data_dir: DataDir = None, as_json: Json = False) -> None:
         print(f"{name}\t{size(one.n_bytes)}\t{one.licence}\t{where}\t{one.what}")
 
 
-@data.command()
+@data.command("fetch")
 @handling_errors()
-def fetch(name: Name, data_dir: DataDir = None) -> None:
+def fetch_data_set(name: Name, data_dir: DataDir = None) -> None:
     """Download a data set, check its hash, and print its folder. A wrong hash: nothing is kept."""
     from structlearn.data import fetch
 
@@ -88,9 +90,9 @@ def path(name: Name, data_dir: DataDir = None) -> None:
     print(found)
 
 
-@data.command(cls=Command)
+@data.command("pack", cls=Command)
 @handling_errors()
-def pack(
+def pack_data(
     task: TaskName,
     source: Source,
     out: FolderOut,
@@ -105,13 +107,14 @@ def pack(
     """
     from structlearn.data import pack
 
-    entry = TASKS.named(task)
+    entry = TASKS.entry(task)
     if window is not None and "window" not in entry.flags:
         raise ValueError(f"--window does not go with the task {task}; leave it out.")
-    options = entry.options_class() if window is None else entry.options_class(window=window)  # type: ignore[call-arg]
+    given: dict[str, Any] = {} if window is None else {"window": window}
+    options = entry.options_class(**given)
     options.parameters()
     chosen, read = _read(entry.with_options(options), input_file(source), target)
-    pack(out, chosen.check_packing(read), read.X, read.y, **chosen.kept(read))
+    pack(out, chosen.check_packing(read), read.X, read.y, **chosen.extras_to_pack(read))
     say(f"Packed {read.summary} into {out}.")
 
 
@@ -119,13 +122,13 @@ def _read(task: Task, path: Path, target: str | None) -> tuple[Task, Training]:
     """Read training data as rows of features."""
     training = task.training(path, target)
     usual = ProblemOptions()
-    model = task.adapted(task.model(usual), training, usual)
+    model = task.adapt(task.model(usual), training, usual)
     return task, task.laid_out(model, training)[1]
 
 
-@data.command(cls=Command)
+@data.command("split", cls=Command)
 @handling_errors()
-def split(
+def split_data(
     task: TaskName,
     source: Source,
     parts: Annotated[int, option("K", "How many partitions.")],
@@ -144,6 +147,6 @@ def split(
     if out.exists():
         raise FileExistsError(f"Cannot write {out}: it exists already.")
     chosen, read = _read(chosen, input_file(source), target)
-    kept = chosen.kept(read)
+    kept = chosen.extras_to_pack(read)
     split(out, chosen.check_packing(read), read.X, read.y, parts=parts, seed=seed, **kept)
     say(f"Split {read.summary} into {count_of(parts, 'partition')} in {out}.")

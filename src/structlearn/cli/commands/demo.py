@@ -14,6 +14,6 @@ def demo(
     out: Annotated[Path, option("DIR", "Folder for the results.")] = Path("structlearn-demo"),
 ) -> None:
     """Train on data that comes with the library and print what was learned, with its certificate."""
-    from structlearn.apps.demo import run
+    from structlearn.apps.demo import run_demo
 
-    run(out)
+    run_demo(out)

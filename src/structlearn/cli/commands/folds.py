@@ -12,7 +12,7 @@ import numpy as np
 
 from structlearn.cli.tasks.task import Inputs, Task, Training
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import open_text
 from structlearn.data.text import is_blank
 from structlearn.data.token_lines import DOCUMENT, is_document
@@ -41,7 +41,7 @@ class FoldedExamples(Protocol):
         """Return some examples, to be trained on."""
 
     def held_out(self, rows: Array, bundle: Bundle) -> Inputs:
-        """Other examples with their labels, for a model that was trained on some."""
+        """Return other examples with their labels, for a model that was trained on some."""
 
 
 class ReadExamples:
@@ -76,12 +76,12 @@ class SentenceFile:
         self.groups = _documents(self.sentences, context)
 
     def training(self, rows: Array) -> Training:
-        return self.task.training(self._written(rows), self.source.target)
+        return self.task.training(self._write_rows(rows), self.source.target)
 
     def held_out(self, rows: Array, bundle: Bundle) -> Inputs:
-        return self.task.inputs(self._written(rows), bundle, labels=True)
+        return self.task.inputs(self._write_rows(rows), bundle, labels=True)
 
-    def _written(self, rows: Array) -> Path:
+    def _write_rows(self, rows: Array) -> Path:
         path = self.folder / self.source.path.name.removesuffix(".gz")
         path.write_text("\n".join(self.sentences[i] for i in rows.tolist()), encoding="utf-8", newline="\n")
         return path
@@ -109,7 +109,7 @@ def _sentences(path: Path, *, comments: bool) -> Iterator[str]:
 
 
 def _documents(sentences: Sequence[str], context: int) -> Array | None:
-    """Documents where the file marks them, else runs of sentences where models look at near ones."""
+    """Return the documents that the file marks, else runs of sentences if models look at nearby ones."""
     begins = np.array([one.startswith(_DOCUMENT) or "\n# newdoc" in one for one in sentences])
     if begins.sum() > 1:
         return np.cumsum(begins)
@@ -117,7 +117,7 @@ def _documents(sentences: Sequence[str], context: int) -> Array | None:
 
 
 def folds(examples: FoldedExamples, n_folds: int, seed: int, *, of_classes: bool) -> list[Fold]:
-    """Folds of equal size, drawn at random: equal in classes, or whole in groups."""
+    """Draw folds of equal size at random: equal in classes, or whole in groups."""
     from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
     y, groups = examples.whole.y, examples.groups
@@ -139,11 +139,11 @@ def folds(examples: FoldedExamples, n_folds: int, seed: int, *, of_classes: bool
 
 
 def _check_classes(y: Array, found: Sequence[Fold]) -> None:
-    """ValueError, before any training, for a fold that holds all examples of all classes but one."""
+    """Raise ValueError, before any training, if one fold holds all examples of all classes but one."""
     for k, fold in enumerate(found, 1):
         left = np.unique(y[fold.training])
         if len(left) == 1:
             raise ValueError(
-                f"Without fold {k} only the class {quoted(left[0])} is left to train on: each of two classes "
+                f"Without fold {k} only the class {quote(left[0])} is left to train on: each of two classes "
                 "must have at least two examples."
             )

@@ -14,7 +14,7 @@ from structlearn.cli.support.errors import handling_errors
 from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.options import Json, argument
 from structlearn.cli.support.outputs import print_figures
-from structlearn.core.wording import listed, plain
+from structlearn.core.wording import list_names, plain
 
 _CLASSES_SHOWN = 20
 #: Largest weights, and labels whose largest weights are told.
@@ -43,7 +43,7 @@ def _installation() -> Iterator[tuple[str, object]]:
 
 
 def _kernels() -> str:
-    """Which compiled kernels are used, and why none that were shipped."""
+    """Return which compiled kernels are used, and why shipped ones are not."""
     from structlearn.core.kernel_cache.shipped import shipped_kernels
 
     shipped = shipped_kernels()
@@ -51,7 +51,7 @@ def _kernels() -> str:
         return "compiled here (structlearn-kernels is not installed)"
     if shipped.obstacle:
         return f"compiled here (structlearn-kernels is not used: {shipped.obstacle})"
-    damaged = shipped.damaged()
+    damaged = shipped.damaged_files()
     but = ""
     if damaged:
         but = f", without {len(damaged)} files that are not as they were built, such as {damaged[0]}"
@@ -60,14 +60,14 @@ def _kernels() -> str:
 
 
 def _model(path: Path) -> Iterator[tuple[str, object]]:
-    """From the header alone, which also a model with a structure of the user's own has."""
-    from structlearn.storage.model_file import ModelFile, damaged
+    """Describe a model by its header alone, so that a structure of the user's own is not needed."""
+    from structlearn.storage.model_file import ModelFile, damage_error
 
     file = ModelFile(path)
     file.verify()
     header = file.header
     try:
-        yield from _described(header)
+        yield from _describe(header)
         yield "weights", file.shapes["weights"][0]
         yield "n_nonzero", file.n_nonzero("weights")
         yield from _classes(header)
@@ -76,7 +76,7 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
         for name, value in header["certificate"].items():
             yield name, in_flags(value) if name == "status" else value
     except (KeyError, AttributeError, TypeError, ValueError):
-        raise damaged(path, "a value of its header is of no known kind") from None
+        raise damage_error(path, "a value of its header is of no known kind") from None
     yield from _largest(path)
 
 
@@ -99,7 +99,7 @@ def _largest(path: Path) -> Iterator[tuple[str, object]]:
         yield "more", f"{len(labels) - _LABELS_SHOWN} other labels: structlearn weights"
 
 
-def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _describe(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "estimator", header["estimator"]
     yield "task", header["notes"].get("task", "none (saved from Python)")
     if "format" in header["notes"]:
@@ -141,11 +141,13 @@ def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         text = set(notes["text"])
         kinds = {"numbers": [one for one in notes["features"] if one not in text], "text": notes["text"]}
         others = {"left out": notes.get("left_out", ())}
-        yield from ((name, plain(listed(columns))) for name, columns in (kinds | others).items() if columns)
+        yield from (
+            (name, plain(list_names(columns))) for name, columns in (kinds | others).items() if columns
+        )
 
 
 def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """How an aligner looks up the words of its two sides."""
+    """Yield how an aligner looks up the words of its two sides."""
     if "forms_" not in header["fitted"]:
         return
     from structlearn.alignment.text.form import read_form
@@ -165,7 +167,7 @@ def _classes(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _parameters(header: Mapping[str, Any]) -> str:
-    """Parameters that differ from their defaults."""
+    """Return the parameters that differ from their defaults."""
     from structlearn import estimators
     from structlearn.estimators.files.persistence import stored_parameters
 

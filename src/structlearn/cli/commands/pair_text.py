@@ -24,7 +24,7 @@ Out = Annotated[
 MaxLength = Annotated[
     int, option("N", "A pair with a longer side is passed over: long ones are slow.", min=1)
 ]
-#: The first so many pairs are looked at, to see whether the model knows the language.
+#: This many first pairs are looked at, to see whether the model knows the language.
 _LOOKED_AT = 1000
 
 
@@ -52,7 +52,7 @@ class TextFiles:
     )
 
     def files(self) -> list[Path]:
-        """Those that are given; ValueError unless they are both sides."""
+        """Return the files that are given; ValueError unless they are both sides."""
         sides = [path for path in (self.source, self.target) if path is not None]
         if len(sides) == 2 and self.text is None:
             return sides
@@ -116,7 +116,9 @@ class LinkSource:
             raise ValueError("Give a model, or links with --links; not both.")
         return found
 
-    def linked(self, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool) -> Iterator[WrittenPair]:
+    def pairs_with_links(
+        self, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool
+    ) -> Iterator[WrittenPair]:
         """Return the pairs with their links."""
         self.files()
         if self.model is not None:
@@ -139,8 +141,8 @@ def _with_links(path: str, pairs: Iterable[FilePair]) -> Iterator[WrittenPair]:
 
 
 def warn_of_length(limit: LengthLimit, done: str) -> None:
-    """One warning for all pairs that were too long."""
-    said = limit.said(done)
+    """Warn once of all pairs that were too long."""
+    said = limit.sentence(done)
     if said is not None:
         say(f"Warning: {said}")
 
@@ -167,7 +169,7 @@ def languages_doubted(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[F
 
 
 def _warn_of_accents(aligner: Aligner, pairs: list[FilePair]) -> None:
-    """Accents can be left out of new text, but not be put in."""
+    """Warn of text that has lost its accents: these can be removed from new text, but not added."""
     from structlearn.alignment.text.form import lacks
 
     for side, form in zip(("source", "target"), aligner.forms_):

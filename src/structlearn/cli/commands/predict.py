@@ -117,7 +117,7 @@ def predict(
 
 
 @handling_errors()
-def evaluate(
+def evaluate_model(
     model: Model,
     data: Data,
     count_unknown: Annotated[
@@ -160,7 +160,7 @@ def evaluate(
 
 
 def _print_scores(scores: Scores, *, as_json: bool) -> None:
-    """Figures of all as `name: value` lines, then the table of labels; or all of them as JSON."""
+    """Print the figures as `name: value` lines, then the table of labels; or all of them as JSON."""
     if as_json:
         print_json(scores.values | (scores.table.figures() if scores.table else {}))
         return
@@ -170,7 +170,7 @@ def _print_scores(scores: Scores, *, as_json: bool) -> None:
 
 
 def _set_threads(bundle: Bundle, jobs: int) -> None:
-    """So many threads for the estimator, where it has use for them."""
+    """Set the number of threads of the estimator, if it uses threads."""
     if jobs == 0:
         raise ValueError("--jobs must be a positive number of threads, or -1 for all; got 0.")
     if hasattr(bundle.estimator, "n_jobs"):

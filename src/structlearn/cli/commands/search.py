@@ -14,12 +14,12 @@ from structlearn.cli.commands.folds import Fold, FoldedExamples
 from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.cli.tasks.task import Inputs, Task, Training
 from structlearn.estimators.files.persistence import Bundle
-from structlearn.estimators.scikit import cloned
+from structlearn.estimators.scikit import clone_unfitted
 from structlearn.reports.runs import Trainable
 
 #: Figures of which less is better.
 _ERRORS = ("hamming_loss", "rmse", "mae")
-#: Weaker lambdas are tried, so many at least, until so many in a row were no better than one before.
+#: At least `_LEAST` ever weaker lambdas are tried, until `_PATIENCE` in a row were no improvement.
 _LEAST, _PATIENCE = 7, 2
 #: What counts as better, as a share.
 _BETTER = 1e-3
@@ -81,10 +81,10 @@ class TunedSetting:
     def path(
         self, training: Training, judged: Callable[[Bundle], Inputs], metric: Metric
     ) -> Iterator[tuple[float, float]]:
-        """Each lambda and what its model scores on the examples that were held out."""
+        """Yield each lambda and the score of its model on the held-out examples."""
         from structlearn.estimators.path import models_along
 
-        adapted = self.task.adapted(cloned(self.estimator), training, self.problem)
+        adapted = self.task.adapt(clone_unfitted(self.estimator), training, self.problem)
         estimator, training = self.task.laid_out(adapted, training)
         held_out: Inputs | None = None
         for model in models_along(estimator, training.X, training.y, self._values(estimator, training)):
@@ -104,7 +104,7 @@ class TunedSetting:
         return self.values or regularization_values(estimator, training.X, training.y)
 
 
-def search(
+def search_settings(
     settings: Sequence[TunedSetting],
     examples: FoldedExamples,
     folds: Sequence[Fold],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.commands.predict import Jobs, Model
 from structlearn.cli.support.errors import handling_errors
-from structlearn.cli.support.options import argument, names_in, option
+from structlearn.cli.support.options import argument, option, registry_names
 from structlearn.cli.support.outputs import output_file, write_pieces
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def tag(
         str, option("F", "{text_formats}.", values=lambda: ("conll", "json", "inline"))
     ] = "conll",
     tokenizer: Annotated[
-        str, option("T", "{tokenizers}.", values=names_in("structlearn.tagging.tokenizers:TOKENIZERS"))
+        str, option("T", "{tokenizers}.", values=registry_names("structlearn.tagging.tokenizers:TOKENIZERS"))
     ] = "penn",
     out: Annotated[Path | None, option("FILE", "Write here (.gz by its name).  [default: stdout]")] = None,
     jobs: Jobs = 1,
@@ -46,36 +46,36 @@ def tag(
     from structlearn.tagging.tokenizers import TOKENIZERS
     from structlearn.tagging.written import TEXT_FORMATS
 
-    written, splits = TEXT_FORMATS.named(format), TOKENIZERS.named(tokenizer).name
+    written, splits = TEXT_FORMATS.entry(format), TOKENIZERS.entry(tokenizer).name
     out_file = output_file(out, [model, file])
     tagger = _tagger(model, jobs)
-    with _opened(file) as stream:
+    with _open_input(file) as stream:
         text = text_pieces("stdin" if file == _STDIN else str(file), stream)
-        pieces = _written(tagger, text, splits, written)
-        write_pieces(pieces if out_file else _flushed(pieces), out_file)
+        pieces = _format_sentences(tagger, text, splits, written)
+        write_pieces(pieces if out_file else _flush_each(pieces), out_file)
 
 
 def _tagger(model: Path, jobs: int) -> Tagger:
     from structlearn.cli.tasks.lookup import open_model
-    from structlearn.tagging.raw import check_words
+    from structlearn.tagging.raw import check_words_only
     from structlearn.tagging.tagger import Tagger
 
     bundle, task = open_model(model)
     if task.estimator != "ChainClassifier":
         raise ValueError(f"Models of the task {bundle.notes['task']} do not label words; tag takes taggers.")
     tagger = Tagger.load(model)
-    check_words(tagger)
+    check_words_only(tagger)
     tagger.chain_.set_params(n_jobs=jobs)
     return tagger
 
 
-def _opened(file: Path) -> AbstractContextManager[ByteStream]:
+def _open_input(file: Path) -> AbstractContextManager[ByteStream]:
     from structlearn.data.text import open_bytes, standard_input
 
     return nullcontext(standard_input()) if file == _STDIN else open_bytes(file)  # type: ignore[arg-type]
 
 
-def _written(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextFormat) -> Iterator[str]:
+def _format_sentences(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextFormat) -> Iterator[str]:
     """Yield what leaves at a time."""
     from structlearn.tagging.written import mark_spans
 
@@ -84,7 +84,7 @@ def _written(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextForm
         yield "".join(form.write(sentence, marked=marked) for sentence in sentences)
 
 
-def _flushed(pieces: Iterator[str]) -> Iterator[str]:
+def _flush_each(pieces: Iterator[str]) -> Iterator[str]:
     """Yield the pieces; each is on its way before the next is made."""
     for piece in pieces:
         yield piece

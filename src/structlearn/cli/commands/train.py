@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from structlearn.cli.support.errors import fitting, handling_errors, say
 from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.options import ModelOut, argument
-from structlearn.cli.support.outputs import certified, check_output, print_figures
+from structlearn.cli.support.outputs import check_output, print_figures, printed_certificate
 from structlearn.cli.support.stdin import input_file
 from structlearn.cli.support.task_commands import TaskCommand, TaskGroup
 from structlearn.cli.tasks.options import DataOptions, ProblemOptions, TalkOptions, TaskOptions
@@ -50,16 +50,16 @@ def train(
     with _clients(getattr(own, "cluster", None)) as client, counting_seconds():
         data = input_file(data, known.format)
         training = task.training(data, known.target)
-        model = task.adapted(model, training, problem)
+        model = task.adapt(model, training, problem)
         say(f"Read {training.summary} from {data}.")
-        say_loss(task.trained(model))
+        say_loss(task.estimator_to_train(model))
         _fit(model, training, client)
     say_lambda(model)
-    save_bundle(task.bundle(model, task.trimmed(model, training)), out_file)
+    save_bundle(task.bundle(model, task.trim(model, training)), out_file)
     say(f"Wrote the model to {out}.")
     if history_file is not None:
         model.history_.to_csv(history_file)
-    print_figures(certified(model.certificate_).items(), as_json=talk.as_json)
+    print_figures(printed_certificate(model.certificate_).items(), as_json=talk.as_json)
 
 
 def loss_of(model: object) -> LossChoice:

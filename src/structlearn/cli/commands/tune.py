@@ -13,7 +13,7 @@ from structlearn.cli.commands.train import TrainCommand, loss_of
 from structlearn.cli.support.errors import fitting, handling_errors, say
 from structlearn.cli.support.groups import Several, combinations
 from structlearn.cli.support.options import Json, ModelOut, argument, option, switch
-from structlearn.cli.support.outputs import certified, check_output, print_json, print_values
+from structlearn.cli.support.outputs import check_output, print_json, print_values, printed_certificate
 from structlearn.cli.support.stdin import input_file
 from structlearn.cli.support.task_commands import TaskGroup
 from structlearn.cli.tasks.options import DataOptions, ProblemOptions, TaskOptions
@@ -97,11 +97,11 @@ def tune(
     if as_json:
         print_json(
             {"task": entry.name, "metric": metric.name, "folds": search.folds, "results": rows}
-            | {"chosen": chosen, "certificate": certified(certificate)}
+            | {"chosen": chosen, "certificate": printed_certificate(certificate)}
         )
         return
     print(_table(rows, metric.name), end="\n\n")
-    print_values([*chosen.items(), *certified(certificate).items()])
+    print_values([*chosen.items(), *printed_certificate(certificate).items()])
 
 
 def _metric(entry: TaskEntry, name: str | None) -> Metric:
@@ -126,7 +126,7 @@ def _settings(entry: TaskEntry, own: TaskOptions, problem: ProblemOptions) -> It
     for options, chosen in combinations(own, open_):
         task = entry.with_options(options)
         model = task.model(chosen)
-        if loss_of(task.trained(model)).name == "perceptron":
+        if loss_of(task.estimator_to_train(model)).name == "perceptron":
             raise ValueError("--loss perceptron has no lambda to tune; use train.")
         all_ = asdict(options) | asdict(chosen)
         yield TunedSetting({name: all_[name] for name in tried}, task, model, chosen, listed or None)
@@ -139,8 +139,8 @@ def _search(
     from sklearn.base import is_classifier
 
     from structlearn.cli.commands.folds import folds
-    from structlearn.cli.commands.search import search
-    from structlearn.estimators.scikit import cloned
+    from structlearn.cli.commands.search import search_settings
+    from structlearn.estimators.scikit import clone_unfitted
 
     with TemporaryDirectory() as folder:
         for _, alike in groupby(settings, key=lambda one: one.task.options.reading()):
@@ -148,10 +148,10 @@ def _search(
             examples = group[0].task.examples(source, Path(folder))
             say(f"Read {examples.whole.summary} from {source.path}.")
             for one in group:
-                one.task.adapted(cloned(one.estimator), examples.whole, one.problem)
+                one.task.adapt(clone_unfitted(one.estimator), examples.whole, one.problem)
             of_classes = getattr(examples.whole.y, "ndim", 0) == 1 and is_classifier(group[0].estimator)
             parts = folds(examples, wanted.folds, seed, of_classes=of_classes)
-            search(group, examples, parts, metric, say)
+            search_settings(group, examples, parts, metric, say)
 
 
 def _advise(settings: list[TunedSetting], setting: TunedSetting, best: Tried) -> None:
@@ -171,11 +171,11 @@ def _train(setting: TunedSetting, regularization: float, source: TrainingFile, o
 
     task = setting.task
     training = task.training(*source)
-    model = task.adapted(setting.estimator, training, setting.problem)
+    model = task.adapt(setting.estimator, training, setting.problem)
     model.set_params(regularization=regularization)
     with fitting():
         model.fit(training.X, training.y)
-    save_bundle(task.bundle(model, task.trimmed(model, training)), out)
+    save_bundle(task.bundle(model, task.trim(model, training)), out)
     return model.certificate_
 
 
@@ -187,13 +187,13 @@ def _rows(settings: list[TunedSetting], chosen: Tried) -> Iterator[dict[str, obj
 
 
 def _table(rows: list[dict[str, Any]], metric: str) -> str:
-    from structlearn.core.text_width import aligned
+    from structlearn.core.wording import align_columns
 
     figures = ("mean", "standard_error")
     names = [name for name in rows[0] if name not in (*figures, "scores", "chosen")]
     head = ["", *(name.replace("_", "-") for name in names), metric, "standard error"]
     lines = [["*" if row["chosen"] else "", *_cells(row, [*names, *figures])] for row in rows]
-    return aligned([head, *lines])
+    return align_columns([head, *lines])
 
 
 def _cells(row: Mapping[str, object], names: Sequence[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.support.errors import handling_errors, say
-from structlearn.cli.support.options import argument, names_in, option
+from structlearn.cli.support.options import argument, option, registry_names
 
 if TYPE_CHECKING:
     from structlearn.cli.tasks.rehearsals import Rehearsal
@@ -22,7 +22,7 @@ def warm(
             "[TASK]...",
             "classify, multilabel, regress, tag, chunk, ner, parse, match, graph, grid or align.  [default: "
             "all]",
-            names_in("structlearn.cli.tasks.registry:TASKS", "align"),
+            registry_names("structlearn.cli.tasks.registry:TASKS", "align"),
         ),
     ] = None,
     jobs: Annotated[
@@ -38,7 +38,7 @@ def warm(
     from structlearn.cli.tasks.rehearsals import REHEARSALS
     from structlearn.core.kernel_cache.cache import cache_folder
     from structlearn.estimators.choices import one_of
-    from structlearn.solvers.progress import counted
+    from structlearn.solvers.progress import count_steps
 
     chosen = dict.fromkeys(one_of("task", name, REHEARSALS) for name in tasks or REHEARSALS)
     rehearsals = [one for name in chosen for one in REHEARSALS[name]]
@@ -46,7 +46,7 @@ def warm(
     folder = cache_folder().parent
     before = set(folder.glob("*/*.nbc"))
     say(f"Compiling for {', '.join(chosen)} in {processes} process{'es' if processes > 1 else ''} ...")
-    with counted("compiling", len(rehearsals)) as advance:
+    with count_steps("compiling", len(rehearsals)) as advance:
         _in_processes(rehearsals, processes, advance)
     say(f"Added {len(set(folder.glob('*/*.nbc')) - before)} kernels to {folder}.")
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from structlearn.cli.support.errors import handling_errors
 from structlearn.cli.support.options import Json, argument, option
 from structlearn.cli.support.outputs import print_json
-from structlearn.core.text_width import aligned_lines
-from structlearn.core.wording import listed, plain, quoted
+from structlearn.core.wording import aligned_lines, list_names, plain, quote
 
 if TYPE_CHECKING:
     from structlearn.estimators.files.persistence import Bundle
@@ -92,8 +91,8 @@ def _of_label(groups: Sequence[WeightGroup], label: str) -> list[WeightGroup]:
     found = [one for one in groups if one.kind == "label" and str(one.of) == label]
     if not found:
         known = [one.of for one in groups if one.kind == "label"]
-        there = f"it has {listed(known)}" if known else "it has none"
-        raise ValueError(f"The model has no label {quoted(label)}; {there}.")
+        there = f"it has {list_names(known)}" if known else "it has none"
+        raise ValueError(f"The model has no label {quote(label)}; {there}.")
     return found
 
 

@@ -54,11 +54,11 @@ def tell_interruption() -> None:
 
 
 def say(sentence: str) -> None:
-    """Talk: a line on stderr, whatever its text comes from."""
+    """Write a line of talk to stderr, wherever its text comes from."""
     typer.echo(plain(by_its_name(sentence)), err=True)
 
 
-def note(sentence: str) -> None:
+def say_once(sentence: str) -> None:
     """Say something that is worth knowing, once in a command."""
     if sentence not in _noted:
         _noted.add(sentence)
@@ -177,7 +177,7 @@ def _warnings_as_lines() -> Iterator[None]:
 
 @contextmanager
 def fitting() -> Iterator[None]:
-    """Every warning about convergence is shown; a Ctrl-C that `fit` does not answer leaves no model."""
+    """Show every warning about convergence; a Ctrl-C that `fit` does not answer leaves no model."""
     from sklearn.exceptions import ConvergenceWarning
 
     try:

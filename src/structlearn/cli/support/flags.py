@@ -46,7 +46,7 @@ def in_flags(sentence: object) -> str:
     >>> in_flags(Statement("After {max_passes=}: use {loss=softmax}, or {projective=False}.", max_passes=5))
     'After --max-passes 5: use --loss softmax, or --non-projective.'
     """
-    return sentence.written(as_flag) if isinstance(sentence, Statement) else str(sentence)
+    return sentence.render(as_flag) if isinstance(sentence, Statement) else str(sentence)
 
 
 def said_by(error: BaseException) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from itertools import product
 from types import NoneType
 from typing import Annotated, Any, get_args, get_type_hints
@@ -18,7 +18,7 @@ class Several(tuple[Any, ...]):
     """Values that an option was given between commas, each to be tried."""
 
 
-def grouped(
+def spread_groups(
     command: Callable[..., None], several: Mapping[str, str] | None = None, without: Collection[str] = ()
 ) -> Callable[..., None]:
     """Show typer a command whose groups are spread out: each field is an option, in its place.
@@ -36,20 +36,26 @@ def grouped(
             spread.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
 
     @wraps(command)
-    def called(**given: object) -> None:
+    def call(**given: object) -> None:
         for name, kind in groups.items():
             own = [field.name for field in fields(kind) if field.name not in without]
             given[name] = kind(**{field: given.pop(field) for field in own})
         command(**given)
 
-    called.__signature__ = signature(command).replace(parameters=spread)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
-    return called
+    shown = signature(command).replace(parameters=spread)
+    set_signature(call, shown, {parameter.name: parameter.annotation for parameter in spread})
+    return call
+
+
+def set_signature(function: Any, shown: Signature, annotations: Mapping[str, Any]) -> None:
+    """Have typer see a function with this signature."""
+    function.__signature__ = shown
+    function.__annotations__ = dict(annotations)
 
 
 def _parameters(group: type, several: Mapping[str, str]) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
-    hints |= {name: _listed(hints[name], help) for name, help in several.items() if name in hints}
+    hints |= {name: _comma_separated(hints[name], help) for name, help in several.items() if name in hints}
     return [
         Parameter(
             field.name,
@@ -61,7 +67,7 @@ def _parameters(group: type, several: Mapping[str, str]) -> list[Parameter]:
     ]
 
 
-def _listed(annotation: Any, help: str) -> Any:
+def _comma_separated(annotation: Any, help: str) -> Any:
     """Return the annotation of an option whose values are given between commas."""
     kind, info = get_args(annotation)
     (kind,) = [one for one in get_args(kind) or (kind,) if one is not NoneType]

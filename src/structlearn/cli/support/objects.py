@@ -26,7 +26,7 @@ def objects(task: Task, bundle: Bundle, X: object, *, marginals: bool) -> Iterat
 
 
 def _probabilities(labels: Sequence[object] | None, table: Array) -> object:
-    """By label where there are labels, for each place; a table as it is where there are none."""
+    """Return probabilities by label for each place, or the table as it is if there are no labels."""
     if labels is None:
         return table
     if table.ndim == 1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from structlearn.core.registry import located
+from structlearn.core.registry import resolve_name
 
 if TYPE_CHECKING:
     from structlearn.solvers import Checkpoint
@@ -57,9 +57,9 @@ def _completing(values: Values | None) -> Callable[[typer.Context, str], list[st
     return complete
 
 
-def names_in(place: str, *others: str) -> Values:
+def registry_names(place: str, *others: str) -> Values:
     """Return the names in a registry, which is imported when they are asked for, after some others."""
-    return lambda: [*others, *located(place)]
+    return lambda: [*others, *resolve_name(place)]
 
 
 def switch(flag: str, help: str) -> OptionInfo:
@@ -67,7 +67,9 @@ def switch(flag: str, help: str) -> OptionInfo:
     return typer.Option(flag, help=help)
 
 
-TaskName = Annotated[str, argument("TASK", "{tasks}.", names_in("structlearn.cli.tasks.registry:TASKS"))]
+TaskName = Annotated[
+    str, argument("TASK", "{tasks}.", registry_names("structlearn.cli.tasks.registry:TASKS"))
+]
 ModelOut = Annotated[Path, option("MODEL", "Model file to write.")]
 PageOut = Annotated[Path, option("PAGE.html", "Page to write.")]
 FolderOut = Annotated[Path, option("DIR", "Folder to make.")]

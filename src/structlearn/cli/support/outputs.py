@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structlearn.cli.support.flags import in_flags
-from structlearn.core.wording import escaped
+from structlearn.core.wording import escape_unprintable
 from structlearn.storage.atomic import check_writable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_output(path: Path, *, others: Iterable[Path] = ()) -> Path:
-    """`path` if a file can be written there and is none of `others`; an error if not."""
+    """Return `path` if a file can be written there and it is not among `others`; else raise an error."""
     if str(path) == "-":
         raise ValueError("Cannot write to -: give the name of a file.")
     if any(_is_same(path, one) for one in others):
@@ -29,7 +29,7 @@ def check_output(path: Path, *, others: Iterable[Path] = ()) -> Path:
 
 
 def output_file(out: Path | None, others: Iterable[Path]) -> Path | None:
-    """Where to write, checked; None is stdout, and so is `-`."""
+    """Return the checked path to write to; None and `-` stand for stdout."""
     return None if out is None or str(out) == "-" else check_output(out, others=others)
 
 
@@ -51,12 +51,12 @@ def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
     if out is None:
         sys.stdout.writelines(pieces)
         return
-    with _named(out), written_text(out) as stream:
+    with _name_file_in_error(out), written_text(out) as stream:
         stream.writelines(pieces)
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _name_file_in_error(path: Path) -> Iterator[None]:
     """Name the file that was being written when a disk was full."""
     try:
         yield
@@ -69,7 +69,7 @@ def print_values(values: Iterable[tuple[str, object]]) -> None:
     """Print `name: value` lines to stdout; names and values of files cannot act on a terminal."""
     for name, value in values:
         text = f"{value:.6g}" if isinstance(value, float) else str(value)
-        print(escaped(f"{name}: {text}"))
+        print(escape_unprintable(f"{name}: {text}"))
 
 
 def print_figures(values: Iterable[tuple[str, object]], *, as_json: bool) -> None:
@@ -80,7 +80,7 @@ def print_figures(values: Iterable[tuple[str, object]], *, as_json: bool) -> Non
         print_values(values)
 
 
-def certified(certificate: Certificate) -> dict[str, object]:
+def printed_certificate(certificate: Certificate) -> dict[str, object]:
     """Return a certificate as it is printed, its status in the words of the shell."""
     return {**certificate.as_dict(), "status": in_flags(certificate.status)}
 
@@ -91,7 +91,7 @@ def print_json(value: object) -> None:
 
 
 def in_json(value: object, indent: int | None = None) -> str:
-    """JSON in ASCII, so that no text of files can act on a terminal; numbers are finite, others null."""
+    """Return JSON in ASCII, so that no text of files can act on a terminal; numbers not finite are null."""
     return json.dumps(_plain(value), indent=indent, allow_nan=False)
 
 

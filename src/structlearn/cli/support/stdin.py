@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from structlearn.cli.support.options import names_in, option
+from structlearn.cli.support.options import option, registry_names
 
 STDIN = "-"
 _GZIP = b"\x1f\x8b"
@@ -22,7 +22,7 @@ Format = Annotated[
     option(
         "F",
         "Of stdin, what a name would tell: {formats}.  [default: as it looks]",
-        values=names_in("structlearn.data.file_formats:FILE_FORMATS"),
+        values=registry_names("structlearn.data.file_formats:FILE_FORMATS"),
     ),
 ]
 
@@ -41,14 +41,14 @@ def input_file(data: Path, format: str | None = None) -> Path:
         if format is not None:
             raise ValueError(f"--format goes with - (stdin); the name of {data} tells its format.")
         return data
-    ending = "" if format is None else f".{FILE_FORMATS.named(format).name}"
+    ending = "" if format is None else f".{FILE_FORMATS.entry(format).name}"
     folder = TemporaryDirectory()
-    path = _written(Path(folder.name) / f"stdin{ending}")
+    path = _copy_stdin(Path(folder.name) / f"stdin{ending}")
     _kept[path] = folder
     return path
 
 
-def _written(path: Path) -> Path:
+def _copy_stdin(path: Path) -> Path:
     from structlearn.data.text import standard_input
     from structlearn.storage.atomic import naming
 

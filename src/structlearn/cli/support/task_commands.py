@@ -15,8 +15,8 @@ import typer
 from typer.core import TyperGroup
 
 from structlearn.cli.support.errors import misuse
-from structlearn.cli.support.groups import grouped
-from structlearn.cli.support.texts import Command, filled
+from structlearn.cli.support.groups import set_signature, spread_groups
+from structlearn.cli.support.texts import Command, fill_in
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.core.registry import either
 
@@ -57,7 +57,7 @@ class TaskCommand(Command):
             formatter.write_paragraph()
             formatter.write_text(entry.reads)
         rows = {
-            parameter.name: (record[0], filled(record[1], entry))
+            parameter.name: (record[0], fill_in(record[1], entry))
             for parameter in self.get_params(ctx)
             if parameter.param_type_name == "option" and (record := parameter.get_help_record(ctx))
         }
@@ -112,7 +112,7 @@ class TaskGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def refuse(self, ctx: Any, wanted: str) -> None:
-        """ValueError that says that there is no such task, and which one may be meant."""
+        """Raise ValueError that says that there is no such task, and which one may be meant."""
         from structlearn.cli.tasks.lookup import task_named
 
         if not wanted:
@@ -120,7 +120,7 @@ class TaskGroup(TyperGroup):
         task_named(wanted)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Names of tasks, what each predicts, and the files that it reads."""
+        """Return the names of tasks, what each predicts, and the files that it reads."""
         return [(one.name, f"{one.what}; reads {one.formats}") for one in TASKS.values()]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -143,7 +143,7 @@ def command_of(
 ) -> Any:
     """Make the command that runs `run(entry=entry, ...)`: of a task, with the task's own options."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(entry.name, cls=kind)(grouped(_for_entry(run, entry), several, without))
+    app.command(entry.name, cls=kind)(spread_groups(_for_entry(run, entry), several, without))
     command: Any = typer.main.get_command(app)
     command.entry = entry if isinstance(entry, TaskEntry) else None
     return command
@@ -157,10 +157,10 @@ def _for_entry(run: Callable[..., None], entry: Any) -> Callable[..., None]:
     parameters = [one for one in signature(run).parameters.values() if one.name != "entry"]
 
     @wraps(run)
-    def called(**given: Any) -> None:
+    def call(**given: Any) -> None:
         run(entry=entry, **given)
 
-    del called.__wrapped__
-    called.__signature__ = signature(run).replace(parameters=parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {name: hint for name, hint in hints.items() if name != "entry"}
-    return called
+    del call.__wrapped__
+    shown = signature(run).replace(parameters=parameters)
+    set_signature(call, shown, {name: hint for name, hint in hints.items() if name != "entry"})
+    return call

@@ -8,7 +8,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
-from structlearn.core.registry import either, located
+from structlearn.core.registry import either, resolve_name
 from structlearn.problem.registry import CLASSES, LOSSES, STRUCTURES, losses_of
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SMOOTH, SQUARES, solvers_for
 
@@ -35,13 +35,13 @@ def _solvers_said(entry: TaskEntry) -> str:
 
 def _entries_said(where: str) -> str:
     """Return the entries of a registry, which is imported now, each with what it is."""
-    return "; ".join(f"{entry.name}: {entry.what}" for entry in located(where).values())
+    return "; ".join(f"{entry.name}: {entry.what}" for entry in resolve_name(where).values())
 
 
 #: What stands for such a text in the help of a command or an option.
 TEXTS: dict[str, Callable[[], str]] = {
     "{tasks}": lambda: either(TASKS),
-    "{formats}": lambda: ", ".join(located("structlearn.data.file_formats:FILE_FORMATS")),
+    "{formats}": lambda: ", ".join(resolve_name("structlearn.data.file_formats:FILE_FORMATS")),
     "{tokenizers}": lambda: _entries_said("structlearn.tagging.tokenizers:TOKENIZERS"),
     "{text_formats}": lambda: _entries_said("structlearn.tagging.written:TEXT_FORMATS"),
     "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),
@@ -64,7 +64,7 @@ _USUALLY = {
 }
 
 
-def filled(text: str | None, entry: TaskEntry | None = None) -> str:
+def fill_in(text: str | None, entry: TaskEntry | None = None) -> str:
     """Fill in what is made of the registries, and, of a task, what holds for it."""
     text = text or ""
     for place, said in TEXTS.items():
@@ -88,8 +88,9 @@ class Command(TyperCommand):
     entry: TaskEntry | None = None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.help = filled(self.help, self.entry)
-        for parameter in self.params:
+        self.help = fill_in(self.help, self.entry)
+        parameters: list[Any] = list(self.params)
+        for parameter in parameters:
             if getattr(parameter, "help", None):
-                parameter.help = filled(parameter.help, self.entry)  # type: ignore[attr-defined]
+                parameter.help = fill_in(parameter.help, self.entry)
         super().format_help(ctx, formatter)

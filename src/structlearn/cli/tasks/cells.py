@@ -43,7 +43,7 @@ def check_cells(bundle: Bundle) -> None:
 
 
 def read_cells(tokens: Tokens, label_column: int) -> Training:
-    """Training data whose features are the cells beside the label."""
+    """Read training data whose features are the cells beside the label."""
     sequences = sequences_of(tokens, label_column=label_column)
     vocabulary = FeatureVocabulary()
     X, lengths = vocabulary.fit_transform(sequences)
@@ -55,7 +55,7 @@ def read_cells(tokens: Tokens, label_column: int) -> Training:
 
 
 def reread_cells(path: Path, bundle: Bundle) -> Inputs:
-    """Such a file for a trained model, with or without the label column."""
+    """Read such a file for a trained model, with or without the label column."""
     vocabulary = FeatureVocabulary.from_lines(bundle.texts["vocabulary"])
     tokens = read_tokens(path, text=True)
     n, column = vocabulary.n_columns_, bundle.notes["label_column"]

@@ -9,16 +9,16 @@ import numpy as np
 from structlearn.cli.tasks.task import Training
 from structlearn.core.contract import Array
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import DataError
 from structlearn.estimators.inputs.checking import label_codes
 from structlearn.estimators.inputs.constraints import (
     SCHEMES,
     Constraints,
+    describe_constraints,
     first_broken,
     forbidden_steps,
     scheme_of,
-    told,
 )
 from structlearn.structures import Chain
 
@@ -38,7 +38,7 @@ def parse_constraints(given: str) -> Constraints:
         raise ValueError(
             "--constraints is bio, bioes, bilou, none, or pairs of labels before>after, as in "
             "'O>I-LOC,>I-LOC'; "
-            f"got {quoted(given)}."
+            f"got {quote(given)}."
         )
     return pairs
 
@@ -58,19 +58,19 @@ def constraints_for(
     found = first_broken(chain, classes, codes, lengths)
     if found is not None:
         advice = "{reason} ({given}); correct it, or give --constraints none."
-        raise error(Statement(advice, reason=found.reason, given=told(chosen)), found.token)
+        raise error(Statement(advice, reason=found.reason, given=describe_constraints(chosen)), found.token)
     return chosen
 
 
 def partly(y: Sequence[Array]) -> Sequence[Array]:
-    """Labels with None for those that are not known."""
+    """Return the labels, with None for unknown ones."""
     if not any((one == UNKNOWN).any() for one in y):
         return y
-    return [np.where(one == UNKNOWN, None, one) for one in y]  # type: ignore[call-overload]
+    return [np.where(one == UNKNOWN, np.array(None), one) for one in y]
 
 
 def with_constraints(training: Training, constraints: Constraints) -> Training:
-    """Training data that shall be trained on with these constraints."""
+    """Return training data to be trained on with these constraints."""
     told = f", labels by {constraints.upper()}" if isinstance(constraints, str) else ""
     parameters = {**training.parameters, "constraints": constraints}
     return training._replace(summary=f"{training.summary}{told}", parameters=parameters)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from structlearn.cli.support.errors import say
 from structlearn.cli.tasks.task import Task, Training
-from structlearn.core.wording import listed
+from structlearn.core.wording import list_names
 from structlearn.tagging.parameters import SEGMENTS
 from structlearn.tagging.tagger import Tagger
 
@@ -26,4 +26,5 @@ def continue_model(tagger: Tagger, path: Path, task: Task, training: Training) -
     tagger.continue_from(before)
     gone = set(before.classes_.tolist()) - {str(label) for one in training.y for label in one}
     if gone:
-        say(f"Note: the data lacks labels of the model before, which are forgotten: {listed(sorted(gone))}.")
+        names = list_names(sorted(gone))
+        say(f"Note: the data lacks labels of the model before, which are forgotten: {names}.")

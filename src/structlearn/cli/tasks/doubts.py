@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from structlearn.cli.support.errors import note
-from structlearn.core.doubts import doubt, doubt_alike
-from structlearn.core.wording import listed
+from structlearn.cli.support.errors import say_once
+from structlearn.core.errors import doubt, doubt_alike
+from structlearn.core.wording import list_names
 from structlearn.data import Tokens
 from structlearn.tagging.doubts import doubt_spans, doubt_words, words_as_labels
 from structlearn.tagging.plan import Plan
 
 
 def check_columns(tokens: Tokens, plan: Plan, *, chosen: bool, spans: bool) -> None:
-    """DataError for words in the place of labels, unless that column was chosen; warnings of other doubts."""
+    """Raise DataError for words in place of labels, unless that column was chosen; warn of other doubts."""
     problem = words_as_labels(tokens, plan.label)
     if problem is not None:
         if not chosen:
@@ -27,8 +27,8 @@ def note_columns(tokens: Tokens, plan: Plan) -> None:
     doubt_words(tokens, plan.words, [name for name in tokens.columns if name != plan.label])
     needed = plan.beside_words
     if needed:
-        columns = f"column{'s' if len(needed) > 1 else ''} {listed(needed)}"
-        note(
+        columns = f"column{'s' if len(needed) > 1 else ''} {list_names(needed)}"
+        say_once(
             f"the model looks at the {columns} beside words, which raw text does not have: "
             "`structlearn tag` will refuse the model. For raw text, train with "
             f"--columns {plan.words} (words alone), or with --with MODEL, a tagger that fills the column."

@@ -15,14 +15,14 @@ from structlearn.cli.support.errors import say
 from structlearn.cli.support.flags import in_flags
 from structlearn.cli.tasks.label_table import table_of_labels
 from structlearn.cli.tasks.labels import set_rows, spelling
-from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, pairs
+from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
-from structlearn.core.wording import count_of, listed
+from structlearn.core.wording import count_of, list_names
 from structlearn.data import DataError, read_csv_features, read_table, read_table_features
 from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, rows_format, seen_format
 from structlearn.data.tables.table import TargetKind
 from structlearn.estimators.files.persistence import Bundle
-from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered
+from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered_names
 from structlearn.estimators.inputs.tables import make_table_transformer
 from structlearn.storage.schema import check_form
 
@@ -87,22 +87,22 @@ class FlatTask(Task):
         return Training(table.X, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
 
     def check_training(self, estimator: Any, training: Training) -> None:
-        """Nothing to refuse; but what is said of columns while it is trained names them as the file does."""
+        """Refuse nothing; have messages during training name columns as the file does."""
         features: Any = training.notes.get("features")
-        estimator._input_names = numbered("index ", 1) if features is None else listed_names(features)
+        estimator._input_names = numbered_names("index ", 1) if features is None else listed_names(features)
 
     def check_packing(self, training: Training) -> str:
-        """Rows of numbers alone; they are packed as they are in the file."""
+        """Refuse to pack rows with text or missing values; numbers are packed as they are in the file."""
         if has_gaps(training.X):
             raise ValueError("A table with text or missing values is not packed; train reads its file.")
         return super().check_packing(training)
 
-    def kept(self, training: Training) -> dict[str, Any]:
+    def extras_to_pack(self, training: Training) -> dict[str, Any]:
         notes = {name: value for name, value in training.notes.items() if name != "text"}
-        return super().kept(training._replace(notes=notes, parameters={}))
+        return super().extras_to_pack(training._replace(notes=notes, parameters={}))
 
-    def trimmed(self, estimator: Any, training: Training) -> Training:
-        """With the names of a table's columns in the estimator, for those who load it in Python."""
+    def trim(self, estimator: Any, training: Training) -> Training:
+        """Set the names of a table's columns in the estimator, for those who load it in Python."""
         if training.notes["format"] == TABLE:
             estimator.feature_names_in_ = np.array(training.notes["features"], dtype=object)
         return training
@@ -125,7 +125,7 @@ class FlatTask(Task):
         others = {*notes["targets"], *notes.get("left_out", ())}
         strange = [name for name in table.others if name not in others]
         if strange:
-            say(f"Note: the model has no use for the columns {listed(strange)} of {path}.")
+            say(f"Note: the model has no use for the columns {list_names(strange)} of {path}.")
         return Inputs(table.X, table.y)
 
     def check_notes(self, bundle: Bundle) -> None:
@@ -149,7 +149,7 @@ class FlatTask(Task):
         features = bundle.notes.get("features")
         if hasattr(bundle.estimator, "row_transformer_"):
             return mapped_names(bundle.estimator, features)
-        return listed_names(features) if features is not None else numbered("index ", 1)
+        return listed_names(features) if features is not None else numbered_names("index ", 1)
 
     @abstractmethod
     def check_target(self, target: str | None) -> None:
@@ -157,7 +157,7 @@ class FlatTask(Task):
 
 
 class Classify(FlatTask):
-    """One label an example."""
+    """One label per example."""
 
     estimator = "MulticlassClassifier"
     packed = "classes"
@@ -165,20 +165,20 @@ class Classify(FlatTask):
     target_kind = "classes"
 
     def check_target(self, target: str | None) -> None:
-        """One column, by default the last."""
+        """Allow one column, by default the last."""
         if target is not None and "," in target:
             raise ValueError(f"The task classify has one target column, not {target!r}; try multilabel.")
 
     def lines(self, bundle: Bundle, predicted: Array) -> Iterator[str]:
-        """One label a line."""
+        """One label per line."""
         return map(str, predicted.tolist())
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of the classes, a line an example."""
-        return pairs(bundle.estimator.classes_.tolist(), bundle.estimator.predict_proba(X))
+        """Yield the probabilities of the classes, one line per example."""
+        return probability_lines(bundle.estimator.classes_.tolist(), bundle.estimator.predict_proba(X))
 
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
-        """Share of right labels; precision, recall and F1 of each class, and their means."""
+        """Return the share of right labels; precision, recall and F1 of each class, and their means."""
         spelled = spelling(bundle.estimator.classes_)
         gold = list(map(spelled, y.tolist()))
         table = table_of_labels("class", "examples", gold, predicted.tolist())
@@ -196,18 +196,18 @@ class MultiLabel(FlatTask):
     multilabel = True
 
     def check_target(self, target: str | None) -> None:
-        """Several columns, which cannot be guessed."""
+        """Require several columns, which cannot be guessed."""
         if target is None or "," not in target:
             raise ValueError("The task multilabel needs two or more 0/1 columns: --target name,name.")
 
-    def trimmed(self, estimator: Any, training: Training) -> Training:
-        """With the names of a table's target columns, too."""
+    def trim(self, estimator: Any, training: Training) -> Training:
+        """Set the names of a table's target columns, too."""
         if training.notes["format"] == TABLE:
             estimator.classes_ = np.array(training.notes["targets"])
-        return super().trimmed(estimator, training)
+        return super().trim(estimator, training)
 
     def label_names(self, bundle: Bundle) -> list[str] | None:
-        """Those of a table are its columns."""
+        """Return the names of the labels, which for a table are its columns."""
         targets: list[str] | None = bundle.notes.get("targets")
         return targets
 
@@ -223,13 +223,13 @@ class MultiLabel(FlatTask):
         return {"labels": predicted if names is None else [one for one, on in zip(names, predicted) if on]}
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probability of each label by itself, a line an example."""
+        """Yield the probability of each label by itself, one line per example."""
         table = bundle.notes["format"] == TABLE
         names = bundle.notes["targets"] if table else bundle.estimator.classes_.tolist()
-        return pairs(names, bundle.estimator.predict_marginals(X))
+        return probability_lines(names, bundle.estimator.predict_marginals(X))
 
     def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
-        """Share of right sets, share of wrong decisions on single labels, and F1 of single labels."""
+        """Return the share of right sets, the share of wrong single decisions, and F1 of single labels."""
         n_unknown = 0
         if bundle.notes["format"] != TABLE:
             y, predicted, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from structlearn.cli.tasks.label_table import table_of_labels
-from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, pairs
+from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_graphs, write_graphs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def known_or_none(y: Sequence[Array] | None) -> Sequence[Array] | None:
-    """Labels, if any of them is known."""
+    """Return the labels, if any of them is known."""
     return y if y is not None and any((one >= 0).any() for one in y) else None
 
 
@@ -47,7 +47,7 @@ class LabelledNodes(Task):
             raise DataError(f"{path} has {what}; a classifier needs at least two classes.")
 
     def check_notes(self, bundle: Bundle) -> None:
-        """Labels of files are numbers."""
+        """Raise ValueError unless the labels are whole numbers, as in files."""
         classes = bundle.estimator.classes_
         if classes.dtype.kind not in "iu" or classes.min() < 0:
             raise ValueError("classes_ must be whole numbers of at least 0")
@@ -57,7 +57,7 @@ class LabelledNodes(Task):
         return (" ".join(map(str, one.ravel().tolist())) for one in predicted)
 
     def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
-        """Shares of nodes, and of whole examples, with the right labels; scores of each label, and means.
+        """Return the shares of nodes and of examples with the right labels; scores per label, and means.
 
         Nodes whose labels are not known (-1) are left out.
         """
@@ -82,12 +82,12 @@ class LabelledNodes(Task):
         self, bundle: Bundle, y: Sequence[Array] | None, predicted: Sequence[Array]
     ) -> Summary | None:
         """Return what a page says on top, where labels are known."""
-        from structlearn.reports.summaries import Summary, score_row
+        from structlearn.reports.summaries import Summary, summary_row
 
         if y is None:
             return None
         values, _, table = self.evaluate(bundle, y, predicted)
-        rows = [score_row(label, one) for label, one in (table.scores.items() if table else ())]
+        rows = [summary_row(label, one) for label, one in (table.scores.items() if table else ())]
         accuracy = f"{values['accuracy']:.4f}"
         return Summary("labels", self.counted, accuracy, int(values[self.counted]), rows)
 
@@ -119,7 +119,7 @@ class GraphTask(LabelledNodes):
         return Inputs(found.X, known_or_none(found.y), found)
 
     def _check_features(self, path: Path, graphs: GraphFile, model: Any) -> None:
-        """DataError for other features, or types of nodes, than those of training."""
+        """Raise DataError for features, or types of nodes, that differ from those of training."""
         arrays = graphs.arrays
         edges = arrays["edge_features"].shape[1] if "edge_features" in arrays else 1
         given, known = (arrays["nodes"].shape[1], edges), (model.n_features_in_, len(model.edge_names()))
@@ -134,24 +134,24 @@ class GraphTask(LabelledNodes):
                 raise DataError(f"{path} has nodes of type {new[0]}, which training had not.")
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of the labels, a line a node, an empty line between graphs."""
+        """Yield the probabilities of the labels, one line per node, an empty line between graphs."""
         for i, table in enumerate(bundle.estimator.predict_marginals(X)):
             yield from [""] * (i > 0)
-            yield from pairs(bundle.estimator.classes_.tolist(), table)
+            yield from probability_lines(bundle.estimator.classes_.tolist(), table)
 
     def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
-        """To a file named .npz: the graphs with their labels filled in; else lines."""
+        """Write the graphs with their labels filled in to a file named .npz; else lines."""
         if out is None or out.suffix.lower() != ".npz" or marginals:
             super().write(bundle, inputs, out, marginals=marginals)
             return
         answers = bundle.estimator.predict(inputs.X)
         if inputs.source is None:  # packed
-            write_graphs(out, inputs.X, answers)  # type: ignore[arg-type]
+            write_graphs(out, inputs.X, answers)
         else:
             write_arrays(out, {**inputs.source.arrays, "labels": np.concatenate(answers)})
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
-        """Drawn graphs."""
+        """Draw the graphs on a page."""
         from structlearn.reports.graph_page import DrawnGraph, graph_page
 
         X, y, source = self.inputs(path, bundle, labels=True)

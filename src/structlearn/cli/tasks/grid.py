@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from structlearn.cli.tasks.graph import LabelledNodes, known_or_none
-from structlearn.cli.tasks.task import Inputs, Training, pairs
+from structlearn.cli.tasks.task import Inputs, Training, probability_lines
 from structlearn.core.contract import Array
+from structlearn.core.forms import count
 from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_image_folder, write_label_image
 from structlearn.data.label_images import ImageFolder, windows
@@ -17,7 +18,7 @@ from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names
 from structlearn.storage.atomic import make_folder
 from structlearn.storage.packed import is_packed
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 if TYPE_CHECKING:
     from structlearn.reports import Page
@@ -36,7 +37,7 @@ class GridTask(LabelledNodes):
     error_name: ClassVar[str] = "share of wrong pixels"
 
     def training(self, path: Path, target: str | None) -> Training:
-        """From a folder of images, or of packed data, whose window is the one that it was packed with."""
+        """Read a folder of images, or packed data, whose window is the one it was packed with."""
         if not is_packed(path):
             return self.read(path, target)
         found = super().training(path, target)
@@ -44,10 +45,10 @@ class GridTask(LabelledNodes):
             raise ValueError(f"--window goes with images; {path} was packed with {found.notes['window']}.")
         return found._replace(texts={})
 
-    def kept(self, training: Training) -> dict[str, Any]:
+    def extras_to_pack(self, training: Training) -> dict[str, Any]:
         """Return the names of images as well, where there are images."""
         names = {} if training.source is None else {"names": training.source.names}
-        return {**super().kept(training), "texts": names}
+        return {**super().extras_to_pack(training), "texts": names}
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read images and their label images."""
@@ -68,7 +69,7 @@ class GridTask(LabelledNodes):
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         if not is_packed(path):
             return self.reread(path, bundle, labels=labels)
-        data = self._unpacked(path)
+        data = self._open_packed(path)
         names = data.texts.get("names", [f"{i}" for i in range(len(data))])
         if len(names) != len(data) or not all(Path(name).name == name for name in names):
             raise DataError(f"{path} is damaged: its names are not the names of {len(data)} files.")
@@ -100,7 +101,7 @@ class GridTask(LabelledNodes):
             )
 
     def feature_names(self, bundle: Bundle) -> Names:
-        """Where a value is: its channel, and how far down and right of the pixel."""
+        """Return the place of a value: its channel, and how far down and right of the pixel it is."""
         if hasattr(bundle.estimator, "row_transformer_"):
             return super().feature_names(bundle)
         side, channels = bundle.notes["window"], bundle.notes["channels"]
@@ -113,10 +114,12 @@ class GridTask(LabelledNodes):
         return lambda places: [name(place) for place in places.tolist()]
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of the labels, a line a pixel, row by row, an empty line between images."""
+        """Yield the labels' probabilities, one line per pixel, row by row, an empty line between images."""
         for i, table in enumerate(bundle.estimator.predict_marginals(X)):
             yield from [""] * (i > 0)
-            yield from pairs(bundle.estimator.classes_.tolist(), table.reshape(-1, table.shape[-1]))
+            yield from probability_lines(
+                bundle.estimator.classes_.tolist(), table.reshape(-1, table.shape[-1])
+            )
 
     def check_out(self, out: Path, others: Iterable[Path], *, marginals: bool) -> Path:
         """Check a folder, which may be there; for probabilities, a file."""
@@ -130,7 +133,7 @@ class GridTask(LabelledNodes):
         return out
 
     def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
-        """Label images with the names of the images, in the folder `out`; to stdout a line an image."""
+        """Label images with the names of the images, in the folder `out`; to stdout one line per image."""
         if out is None or marginals:
             super().write(bundle, inputs, out, marginals=marginals)
             return
@@ -140,7 +143,7 @@ class GridTask(LabelledNodes):
             write_label_image(folder / f"{name}.png", labels)
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
-        """Images beside their labels."""
+        """Draw the images beside their labels on a page."""
         from structlearn.reports.image_page import LabelledImage, image_page
 
         if is_packed(path):

@@ -7,8 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from structlearn.core.contract import Array
-from structlearn.core.text_width import aligned_lines
-from structlearn.core.wording import plain
+from structlearn.core.wording import aligned_lines, plain
 from structlearn.metrics import LabelScores, label_scores
 from structlearn.tagging.scores import scores_by_type
 
@@ -39,7 +38,7 @@ class LabelTable(NamedTuple):
         return found
 
     def means(self) -> dict[str, float | int]:
-        """Macro averages: means over the labels."""
+        """Return macro averages: means over the labels."""
         rows, n = self.scores.values(), max(len(self.scores), 1)
         return {f"macro_{share}": sum(getattr(one, share) for one in rows) / n for share in _SHARES}
 
@@ -65,7 +64,7 @@ def table_of_labels(
 
 
 def span_figures(y: Sequence[Array], predicted: Sequence[Array]) -> Figures:
-    """Precision, recall and F1 of all spans, how many there are, and the table of their types."""
+    """Return precision, recall and F1 of all spans, their number, and the table of their types."""
     totals, types = scores_by_type(_strings(y), _strings(predicted))
     values: dict[str, float | int] = {share: getattr(totals, share) for share in _SHARES}
     return values | {"spans": totals.gold}, LabelTable("type", "spans", types)

@@ -26,7 +26,7 @@ def spelling(classes: Array) -> Callable[[object], Hashable]:
 
 
 def positions(labels: Iterable[object], classes: Array) -> Array:
-    """Position of each label in `classes`; -1 for one that the model does not know."""
+    """Return the position of each label in `classes`; -1 for a label unknown to the model."""
     spelled, place = spelling(classes), _places(classes)
     return np.array([place.get(spelled(label), -1) for label in labels], dtype=np.int64)
 

@@ -8,14 +8,14 @@ from structlearn.apps.registry import APPLICATIONS
 from structlearn.cli.tasks.registry import TASKS
 from structlearn.cli.tasks.task import Task
 from structlearn.estimators.files.persistence import Bundle, load_bundle
-from structlearn.storage.model_file import ModelFile, damaged
+from structlearn.storage.model_file import ModelFile, damage_error
 
 
 def task_named(name: str) -> Task:
     """Return the task, or raise a ValueError that lists all and suggests the nearest."""
     if name in ("align", "alignment"):
         raise ValueError("Words are aligned by commands of their own: see `structlearn align --help`.")
-    return TASKS.named(name).task
+    return TASKS.entry(name).task
 
 
 def open_model(path: Path) -> tuple[Bundle, Task]:
@@ -37,5 +37,5 @@ def open_model(path: Path) -> tuple[Bundle, Task]:
     try:
         task.check_bundle(bundle)
     except ValueError as error:
-        raise damaged(path, error) from None
+        raise damage_error(path, error) from None
     return bundle, task

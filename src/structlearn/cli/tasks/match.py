@@ -49,12 +49,12 @@ class Match(Task):
         return {"links": np.argwhere(predicted)}
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Values of all pairs of nodes, row-column:value each, a line an example."""
+        """Yield the values of all pairs of nodes, row-column:value each, one line per example."""
         for table in bundle.estimator.predict_marginals(X):
             yield " ".join(f"{i}-{j}:{table[i, j] + 0.0:.6g}" for i, j in np.ndindex(*table.shape))
 
     def evaluate(self, bundle: Bundle, y: PackedLinks, predicted: list[Array]) -> Scores:
-        """Precision, recall and F1 of the links."""
+        """Return precision, recall and F1 of the links."""
         found = metrics.link_scores(list(y), predicted)
         values = {"precision": found.precision, "recall": found.recall, "f1": found.f1, "examples": len(y)}
         return Scores(values, 0)
@@ -64,7 +64,7 @@ class Match(Task):
 
 
 def read_matchings(path: Path) -> tuple[PackedExamples, PackedLinks | None]:
-    """Examples and, where the file has them, their links; DataError if the arrays do not fit."""
+    """Read examples and, if the file has them, their links; DataError if the arrays do not fit."""
     arrays = read_arrays(path, ("features", "shapes", "links"))
     for name in ("features", "shapes"):
         if name not in arrays:
@@ -79,7 +79,7 @@ def read_matchings(path: Path) -> tuple[PackedExamples, PackedLinks | None]:
 
 
 def _whole(name: str, array: Array) -> Array:
-    """Numbers of nodes and examples; an empty list has become an array of floats."""
+    """Return numbers of nodes and examples as integers, also of an empty list, which became floats."""
     with np.errstate(invalid="ignore"):
         whole = array.astype(np.int64)
     if (whole != array).any():

@@ -18,8 +18,8 @@ from structlearn.cli.support.options import (
     Seed,
     chosen_checkpoint,
     lambda_option,
-    names_in,
     option,
+    registry_names,
     switch,
 )
 from structlearn.cli.support.stdin import Format
@@ -32,7 +32,7 @@ _SOLVERS = "structlearn.solvers.registry:SOLVERS"
 _LOSSES = "structlearn.problem.registry:LOSSES"
 
 
-def chosen(options: Any, *names: str) -> dict[str, Any]:
+def given_options(options: Any, *names: str) -> dict[str, Any]:
     """Return the options that were given, by name: all of them, or those that are named."""
     found = {one.name: getattr(options, one.name) for one in fields(options)}
     return {
@@ -49,7 +49,7 @@ def chosen(options: Any, *names: str) -> dict[str, Any]:
 class ProblemOptions:
     """What is minimised, and by what."""
 
-    solver: Annotated[str, option("S", "{solvers}", values=names_in(_SOLVERS, "auto"))] = "auto"
+    solver: Annotated[str, option("S", "{solvers}", values=registry_names(_SOLVERS, "auto"))] = "auto"
     regularization: Annotated[
         float | None, lambda_option("Lambda, the weight of the penalty.  [default: {regularization}]")
     ] = None
@@ -74,7 +74,7 @@ class ProblemOptions:
             "fit_intercept": not self.no_intercept,
             "random_state": self.seed,
             "n_jobs": self.jobs,
-            **chosen(self, "regularization", "tol"),
+            **given_options(self, "regularization", "tol"),
         }
 
 
@@ -140,7 +140,9 @@ class StructuredOptions(TaskOptions):
 
     loss: Annotated[
         str | None,
-        option("L", "{losses}  [default: {loss}]", values=names_in("structlearn.problem.registry:LOSSES")),
+        option(
+            "L", "{losses}  [default: {loss}]", values=registry_names("structlearn.problem.registry:LOSSES")
+        ),
     ] = None
     cost: Annotated[
         str | None,
@@ -164,7 +166,7 @@ class StructuredOptions(TaskOptions):
     ] = None
 
     def parameters(self) -> dict[str, Any]:
-        found = super().parameters() | chosen(self, "loss", "cost", "memory")
+        found = super().parameters() | given_options(self, "loss", "cost", "memory")
         checkpoint = self.checkpoint_()
         return found if checkpoint is None else found | {"checkpoint": checkpoint}
 
@@ -203,7 +205,7 @@ class PenaltyOptions(TaskOptions):
 
         if self.penalty is not None:
             one_of("penalty", self.penalty, self.penalties)
-        return super().parameters() | chosen(self, "penalty")
+        return super().parameters() | given_options(self, "penalty")
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,7 @@ class ElasticNetOptions(PenaltyOptions):
     def parameters(self) -> dict[str, Any]:
         if self.l1_ratio is not None and self.penalty != "elasticnet":
             raise ValueError("--l1-ratio goes with --penalty elasticnet.")
-        return super().parameters() | chosen(self, "l1_ratio")
+        return super().parameters() | given_options(self, "l1_ratio")
 
 
 @dataclass(frozen=True)
@@ -286,7 +288,7 @@ class MultiLabelOptions(TableOptions, StructuredOptions):
     }
 
     def parameters(self) -> dict[str, Any]:
-        return super().parameters() | chosen(self, "edges")
+        return super().parameters() | given_options(self, "edges")
 
 
 @dataclass(frozen=True)
@@ -358,7 +360,7 @@ class GraphOptions(StructuredOptions):
     )
 
     def parameters(self) -> dict[str, Any]:
-        return super().parameters() | chosen(self, "pairs", "latent_states")
+        return super().parameters() | given_options(self, "pairs", "latent_states")
 
 
 @dataclass(frozen=True)
@@ -375,4 +377,4 @@ class GridOptions(GraphOptions):
     def parameters(self) -> dict[str, Any]:
         if self.window is not None and not (self.window % 2 == 1 and 1 <= self.window <= 31):
             raise ValueError(f"--window must be odd, between 1 and 31; got {self.window}.")
-        return super().parameters() | chosen(self, "connectivity")
+        return super().parameters() | given_options(self, "connectivity")

@@ -55,11 +55,11 @@ class ParseTask(Task):
         return Training(tokens, y, {"format": "conllu"}, {}, summary, source=document)
 
     def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
-        """Sentences of the file."""
+        """Return the sentences of the file."""
         return SentenceFile(self, self.training(*source), source, 0, folder)
 
     def check_training(self, estimator: TreeParser, training: Training) -> None:
-        """Two roots where there must be one, by their line."""
+        """Raise DataError for two roots where there must be one, with the line."""
         for sentence in training.source.sentences:
             sentence.heads(single_root=estimator.single_root)
 
@@ -91,12 +91,12 @@ class ParseTask(Task):
         return {"heads": predicted}
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
-        """Dependency trees."""
+        """Draw the dependency trees on a page."""
         from structlearn.parsing.page import ParsedSentence, tree_page
 
         X, y, document = self.reread(path, bundle, labels=True)
         estimator = bundle.estimator
-        trees = list(map(_labelled, estimator.predict(X)))
+        trees = list(map(_with_labels, estimator.predict(X)))
         sure = _confidences(estimator, X, trees) if LOSSES[estimator.loss_].smooth else repeat(None)
         sentences = []
         known = repeat(None) if y is None else y
@@ -107,10 +107,10 @@ class ParseTask(Task):
         return tree_page(sentences, title=f"Dependency trees of {plain(path.name)}", limit=limit)
 
     def evaluate(self, bundle: Bundle, y: list[GoldTree], predicted: list[Array | Parse]) -> Scores:
-        """Attachment scores; punctuation counts as the CoNLL 2018 scorer does it."""
+        """Return attachment scores; punctuation counts as in the CoNLL 2018 scorer."""
         estimator = bundle.estimator
         known = set() if estimator is None or estimator.labels_ is None else set(estimator.labels_.tolist())
-        guess = list(map(_labelled, predicted))
+        guess = list(map(_with_labels, predicted))
         scores = parsing_scores([(one.heads, one.labels) for one in y], guess, [one.upos for one in y])
         unknown = sum(label not in known for one in y for label in one.labels) if known else 0
         return Scores(scores._asdict(), unknown)
@@ -126,6 +126,6 @@ def _confidences(estimator: TreeParser, X: Any, predicted: Iterable[Array | Pars
     return [table[one, np.arange(len(one))].tolist() for table, one in zip(tables, heads)]
 
 
-def _labelled(tree: Array | Parse) -> Parse:
+def _with_labels(tree: Array | Parse) -> Parse:
     """Return what a parser predicts, with empty labels where it knows none."""
     return tree if isinstance(tree, Parse) else Parse(tree, np.full(len(tree), ""))

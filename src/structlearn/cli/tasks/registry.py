@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 
 if TYPE_CHECKING:
     from structlearn.cli.tasks.options import TaskOptions
@@ -49,7 +49,7 @@ class TaskEntry:
     @cached_property
     def options_class(self) -> type[TaskOptions]:
         """The dataclass of its own options."""
-        found: type[TaskOptions] = located(self.options)
+        found: type[TaskOptions] = resolve_name(self.options)
         return found
 
     @cached_property
@@ -64,7 +64,7 @@ class TaskEntry:
 
     def with_options(self, options: TaskOptions) -> Task:
         """Return the task as options describe it."""
-        found: Task = located(self.made)(options, self.name)
+        found: Task = resolve_name(self.made)(options, self.name)
         return found
 
 

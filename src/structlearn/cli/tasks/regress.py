@@ -27,7 +27,7 @@ class Regress(FlatTask):
     error_name = "root mean squared error"
 
     def check_target(self, target: str | None) -> None:
-        """One column, by default the last."""
+        """Allow one column, by default the last."""
         if target is not None and "," in target:
             raise ValueError(f"The task regress has one target column, not {target!r}.")
 
@@ -61,7 +61,7 @@ class Regress(FlatTask):
         return Inputs(X, _numbers(path, y) if labels and y is not None else y)
 
     def lines(self, bundle: Bundle, predicted: Array) -> Iterator[str]:
-        """One number a line."""
+        """Yield one number per line."""
         return (format(value, ".10g") for value in predicted.tolist())
 
     def answer(self, bundle: Bundle, predicted: float) -> dict[str, object]:
@@ -72,7 +72,7 @@ class Regress(FlatTask):
         raise ValueError("A model of the task regress has no probabilities: its answers are numbers.")
 
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
-        """Share of the variance explained (nan for a single example), and sizes of the errors."""
+        """Return the share of explained variance (nan for a single example), and sizes of the errors."""
         values = {
             "r2": metrics.r2(y, predicted) if len(y) > 1 else float("nan"),
             "rmse": float(np.sqrt(np.mean(np.square(y - predicted)))),
@@ -87,7 +87,7 @@ class Regress(FlatTask):
 
 
 def _numbers(path: Path, y: Array) -> Array:
-    """Targets as floats; they are strings where at least one of the file is no number."""
+    """Return the targets as floats; DataError if one is not a number (they are all strings then)."""
     if y.dtype.kind not in "US":
         return y.astype(np.float64)
     for i, text in enumerate(y.tolist()):

@@ -35,7 +35,7 @@ class Rehearsal(NamedTuple):
 
 
 def _scaled_or_not(flags: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Of a table: its rows are float32 where they are scaled, else float64 as most are in Python."""
+    """Return flags for a table with and without scaling: scaled rows are float32, else float64."""
     return [*flags, *((*one, "--no-scale") for one in flags)]
 
 
@@ -113,7 +113,7 @@ def _commands(rehearsal: Rehearsal, flags: tuple[str, ...], folder: Path) -> Ite
 
 
 def _run(command: list[str | Path]) -> None:
-    """As the shell would, silently."""
+    """Run a command as the shell would, silently."""
     from structlearn.cli import app
 
     said = io.StringIO()
@@ -181,7 +181,7 @@ def _write_matchings(path: Path, rng: Generator) -> None:
 
 
 def _write_graphs(path: Path, rng: Generator, *, wide: bool) -> None:
-    """Rings, or complete graphs that are too wide to be exact."""
+    """Write rings, or complete graphs that are too wide to be exact."""
     from structlearn.data import write_graphs
 
     n = 20 if wide else 4
@@ -201,7 +201,7 @@ def _write_pictures(path: Path, rng: Generator) -> None:
 
 
 def _write_sentences(path: Path, rng: Generator) -> None:
-    """Words with their tags, trees, or translations."""
+    """Write words with their tags, trees, or translations."""
     sentences = [[_WORDS[k] for k in rng.integers(0, len(_WORDS), n)] for n in rng.integers(3, 8, 25)]
     if path.suffix == ".txt":
         _write_blocks(

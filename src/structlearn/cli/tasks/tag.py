@@ -37,7 +37,7 @@ from structlearn.estimators.inputs.feature_names import Names, listed_names, loo
 from structlearn.estimators.inputs.spans import tag_type
 from structlearn.estimators.inputs.token_features import NamedRows, TokenFeatures
 from structlearn.estimators.weights.explaining import explanations
-from structlearn.tagging.explaining import feature_names
+from structlearn.tagging.explaining import tagger_feature_names
 from structlearn.tagging.features.names import names_in
 from structlearn.tagging.features.resources import OF_WORDS
 from structlearn.tagging.parameters import SEGMENTS
@@ -81,7 +81,7 @@ class Tag(Task):
         return tagger
 
     def training(self, path: Path, target: str | None) -> Training:
-        """As every task; constraints of packed data are those that were found when it was packed, if any."""
+        """Read as every task does; constraints of packed data are those found when it was packed, if any."""
         if self._is_of_segments and path.is_dir():
             raise ValueError("--model segments trains on files, not on packed data.")
         found = super().training(path, target)
@@ -94,7 +94,7 @@ class Tag(Task):
         return getattr(self.options, "model", None) == SEGMENTS
 
     def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
-        """Sentences of the file, near ones together where the model looks at those."""
+        """Return the sentences of the file, nearby ones together if the model looks at those."""
         if source.path.is_dir():
             return super().examples(source, folder)
         context = self.new_model(self.options.parameters()).resources().context
@@ -111,7 +111,7 @@ class Tag(Task):
                 "unless --hash-bits is given."
             )
         label = options.label if options.label is not None else target
-        tokens = read_tokens(path, lambda names: self._wanted(names, label))
+        tokens = read_tokens(path, lambda names: self._columns_to_read(names, label))
         plan = self._plan(tokens.layout.names, label)
         labels = split_rows(tokens.filled_cells(plan.label), tokens.lengths)
         if all(ENTRY.fullmatch(one) for one in tokens.column(plan.label).strings):
@@ -127,11 +127,11 @@ class Tag(Task):
             return self._for_training(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
         note_columns(tokens, plan)
         summary = f"{count_of(len(tokens), 'sequence')}, {count_of(tokens.n_tokens, 'token')}"
-        training = Training(plan.applied(tokens), labels, plan.as_notes(), {}, summary, source=plan)
+        training = Training(plan.apply(tokens), labels, plan.as_notes(), {}, summary, source=plan)
         return self._for_training(training, constraints)
 
     def _for_training(self, training: Training, constraints: Constraints) -> Training:
-        """With constraints, which segments have no use for, and None for what is not known."""
+        """Return the data with constraints, which segments do not use, and None for unknown labels."""
         training = training._replace(y=partly(training.y))
         if self._is_of_segments:
             return training
@@ -164,7 +164,7 @@ class Tag(Task):
         constraints = constraints_for(file.labels, options.constraints, spans=self.spans, error=file.error)
         return self._for_training(Training(X, file.labels, {}, {}, summary), constraints)
 
-    def adapted(self, model: Tagger, training: Training, problem: ProblemOptions) -> Any:
+    def adapt(self, model: Tagger, training: Training, problem: ProblemOptions) -> Any:
         """Return the tagger that looks at the file's columns; for rows that are features, its chain."""
         constraints: Any = training.parameters.get("constraints")
         if constraints is not None:
@@ -191,7 +191,7 @@ class Tag(Task):
         parameters = {**problem.parameters(), **self.given_parameters(), "verbose": tagger.verbose}
         chain = SegmentTagger() if tagger.model == SEGMENTS else ChainClassifier()
         chain.set_params(**parameters).check_parameters()
-        return super().adapted(chain, training, problem)
+        return super().adapt(chain, training, problem)
 
     def given_parameters(self) -> dict[str, Any]:
         """Return the parameters of a chain that the options stand for."""
@@ -199,14 +199,14 @@ class Tag(Task):
         own = {name: given[name] for name in ("loss", "penalty", "l1_ratio") if name in given}
         return {**own, **given.get("chain_options", {})}
 
-    def trained(self, model: Any) -> Any:
+    def estimator_to_train(self, model: Any) -> Any:
         return model.new_chain() if isinstance(model, Tagger) else model
 
     def laid_out(self, model: Any, training: Training) -> tuple[Any, Training]:
         """Return the chain of a tagger, and the rows of features that it makes of the text."""
         if not isinstance(model, Tagger):
             return model, training
-        rows = model.prepare(training.X, training.y)  # type: ignore[arg-type]
+        rows = model.prepare(training.X, training.y)
         stored = model.bundle(training.source)
         known = training._replace(notes=stored.notes, texts=stored.texts, arrays=stored.arrays)
         problem = model.problem_parameters(len(rows))
@@ -220,7 +220,7 @@ class Tag(Task):
         return super().bundle(model, training)
 
     def check_packing(self, training: Training) -> str:
-        """As every task; features that have names are not packed, nor are models inside."""
+        """Check as every task does; features with names are not packed, nor are models inside."""
         if training.bundled:
             raise ValueError("Data for a model --with others is not packed; train reads its file.")
         if isinstance(training.X, NamedRows):
@@ -245,7 +245,7 @@ class Tag(Task):
             resources=resources,
         )
 
-    def _wanted(self, names: tuple[str, ...], label: str | None) -> list[str]:
+    def _columns_to_read(self, names: tuple[str, ...], label: str | None) -> list[str]:
         plan = self._plan(names, label)
         return plan.read if plan.conllu else list(names)
 
@@ -269,7 +269,7 @@ class Tag(Task):
         if FEATURES not in bundle.arrays:
             return reread_cells(path, bundle)
         plan = Plan.from_notes(bundle.notes)
-        tokens = plan.applied(read_tokens(path, plan.present, text=not labels))
+        tokens = plan.apply(read_tokens(path, plan.present, text=not labels))
         there = plan.label in tokens.columns
         y = split_rows(tokens.filled_cells(plan.label), tokens.lengths) if there and labels else None
         source = ColumnFile(tokens, plan.label, plan.names.index(plan.label))
@@ -296,15 +296,15 @@ class Tag(Task):
         check_cells(bundle)
 
     def feature_names(self, bundle: Bundle) -> Names:
-        """Names of templates' features, of the file's own cells, or of CRFsuite's."""
+        """Return the names of templates' features, of the file's own cells, or of CRFsuite's."""
         if FEATURES in bundle.arrays:
-            return feature_names(Tagger.of(bundle))
+            return tagger_feature_names(Tagger.of(bundle))
         if "vocabulary" in bundle.texts:
             return listed_names(FeatureVocabulary.from_lines(bundle.texts["vocabulary"]).names_)
         return super().feature_names(bundle)
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
-        """Tagged text; the words are the first column that is not the label."""
+        """Draw the tagged text; the words are the first column that is not the label."""
         from structlearn.reports.tagged_text import TaggedText
         from structlearn.tagging.page import text_page
 
@@ -343,7 +343,7 @@ class Tag(Task):
         check_seen(bundle.estimator.classes_, inputs, tag_type if self.spans else str)
 
     def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
-        """Shares of right tokens and of right sentences; for spans, precision, recall and F1, by type."""
+        """Return the shares of right tokens and sentences; for spans, precision, recall and F1 by type."""
         return tag_scores(bundle.estimator.classes_, y, predicted, spans=self.spans)
 
     def error(self, values: Mapping[str, float | int]) -> float:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from structlearn.cli.support.derived import with_parameters
 from structlearn.cli.support.options import option, switch
-from structlearn.cli.tasks.options import ClusterOptions, ElasticNetOptions, chosen
+from structlearn.cli.tasks.options import ClusterOptions, ElasticNetOptions, given_options
 from structlearn.tagging.parameters import TaggerParameters
 
 #: --templates for files whose cells are the features
@@ -104,7 +104,7 @@ class _ColumnOptions(ElasticNetOptions, ClusterOptions):
 
         names = {one.name for one in fields(TaggerParameters)} - {"columns", "constraints"}
         found = super().parameters()
-        own = {name: value for name, value in chosen(self).items() if name in names}
+        own = {name: value for name, value in given_options(self).items() if name in names}
         if own.get("templates") in (CELLS, ITEMS):
             del own["templates"]
         if self.lexicon:

@@ -12,24 +12,24 @@ from structlearn.cli.tasks.label_table import span_figures, token_figures
 from structlearn.cli.tasks.labels import positions
 from structlearn.cli.tasks.task import Inputs, Scores
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import DataError
 
 
 def known_labels(y: Sequence[Array], classes: Array) -> list[Array]:
-    """Which labels of each sentence are known: all but `_`, which may be a label of the model itself."""
+    """Return which labels of each sentence are known: all but `_`, unless it is a label of the model."""
     if UNKNOWN in classes.tolist():
         return [np.ones(len(one), dtype=bool) for one in y]
     return [np.asarray([str(label) != UNKNOWN for label in one.tolist()], dtype=bool) for one in y]
 
 
 def check_seen(classes: Array, inputs: Inputs, kind: Callable[[str], str]) -> None:
-    """DataError if the file has a label, of a kind, that training never saw; `_` is none."""
+    """Raise DataError if the file has a label, of a kind, that training never saw; `_` does not count."""
     seen = {kind(str(label)) for label in classes.tolist()}
     for token, label in enumerate(label for one in inputs.y for label in one.tolist()):
         if str(label) != UNKNOWN and kind(str(label)) not in seen:
             problem = (
-                f"training never saw the label {quoted(label)}; to count such labels as mistakes, "
+                f"training never saw the label {quote(label)}; to count such labels as mistakes, "
                 "give --count-unknown."
             )
             if inputs.source:
@@ -38,7 +38,7 @@ def check_seen(classes: Array, inputs: Inputs, kind: Callable[[str], str]) -> No
 
 
 def tag_scores(classes: Array, y: Sequence[Array], predicted: Sequence[Array], *, spans: bool) -> Scores:
-    """Shares of right tokens and of right sentences; for spans, precision, recall and F1, by type.
+    """Return the shares of right tokens and of right sentences; for spans, precision, recall and F1 by type.
 
     Tokens whose labels are not known are left out; sentences with such tokens count for tokens alone, since
     it is not known whether they, or their spans, are right.

@@ -34,7 +34,7 @@ PARAMETERS = "parameters"
 class Training(NamedTuple):
     """What `fit` needs, and what must be kept to read later files in the same way."""
 
-    X: object
+    X: Any
     y: Any
     notes: dict[str, object]
     texts: dict[str, list[str]]
@@ -52,7 +52,7 @@ class Training(NamedTuple):
 class Inputs(NamedTuple):
     """What `predict` needs; y is None where the file has no labels, or they were not asked for."""
 
-    X: object
+    X: Any
     y: Any
     #: the file itself, where answers are written into it
     source: Any = None
@@ -115,7 +115,7 @@ class Task(ABC):
             cost_options(model.cost)
         return model
 
-    def adapted(self, model: Any, training: Training, problem: ProblemOptions) -> Any:
+    def adapt(self, model: Any, training: Training, problem: ProblemOptions) -> Any:
         """Return the model, checked with its data, with parameters that follow from these unless given."""
         from structlearn.estimators.loss_choice import take_usual_cost
 
@@ -133,7 +133,7 @@ class Task(ABC):
         """Return the parameters of the estimator that the task's own options stand for."""
         return self.options.parameters()
 
-    def trained(self, model: Any) -> Any:
+    def estimator_to_train(self, model: Any) -> Any:
         """Return the estimator that has the solver and the loss, before it is fitted: for most the model."""
         return model
 
@@ -147,7 +147,7 @@ class Task(ABC):
         return Bundle(model, notes, training.texts, training.arrays, training.bundled)
 
     def training(self, path: Path, target: str | None) -> Training:
-        """Training data, from a file or from a folder that `data pack` wrote."""
+        """Read training data from a file or from a folder that `data pack` wrote."""
         if not path.is_dir():
             return self.read(path, target)
         if target is not None:
@@ -155,28 +155,28 @@ class Task(ABC):
         X: object
         if is_partitioned(path):  # `data split` wrote it, and workers read it
             X, y = open_partitions(path), None
-            data = self._checked(X.paths[0], X.first())
+            data = self._check_kind(X.paths[0], X.first())
             summary = count_of(len(X.paths), "partition")
         else:
-            data = self._unpacked(path)
+            data = self._open_packed(path)
             X, y, summary = data.X, data.y, count_of(len(data), "packed example")
         notes = dict(data.notes) or {"format": PACKED}
         parameters = notes.pop(PARAMETERS, {})
         return Training(X, y, notes, data.texts, summary, data.arrays, parameters)
 
     def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
-        """Training data in parts, for `tune`, which may write to a folder; ValueError for packed data."""
+        """Read training data in parts for `tune`, which may write to a folder; ValueError if it is packed."""
         from structlearn.cli.commands.folds import ReadExamples
 
         if source.path.is_dir() and not self.of_folders:
             raise ValueError(f"{source.path} is a folder; tune splits a file: give the one that was packed.")
         return ReadExamples(self.training(*source))
 
-    def trimmed(self, estimator: Any, training: Training) -> Training:
+    def trim(self, estimator: Any, training: Training) -> Training:
         """Return what is stored beside a fitted estimator, without what it has no use for."""
         return training
 
-    def kept(self, training: Training) -> dict[str, Any]:
+    def extras_to_pack(self, training: Training) -> dict[str, Any]:
         """Return what is packed beside training data, for `training` to find."""
         own = {PARAMETERS: training.parameters} if training.parameters else {}
         return {"notes": {**training.notes, **own}, "texts": training.texts, "arrays": training.arrays}
@@ -192,16 +192,16 @@ class Task(ABC):
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Return data for a trained model, from a file or a folder."""
         if path.is_dir():
-            data = self._unpacked(path)
+            data = self._open_packed(path)
             return Inputs(data.X, data.y)
         if bundle.notes.get("format") == PACKED:
             raise ValueError(f"The model was trained on data packed in Python; {path} must be packed, too.")
         return self.reread(path, bundle, labels=labels)
 
-    def _unpacked(self, path: Path) -> Packed:
-        return self._checked(path, open_packed(path))
+    def _open_packed(self, path: Path) -> Packed:
+        return self._check_kind(path, open_packed(path))
 
-    def _checked(self, path: Path, data: Packed) -> Packed:
+    def _check_kind(self, path: Path, data: Packed) -> Packed:
         if data.kind != self.packed:
             raise ValueError(f"{path} holds packed data of the kind {data.kind!r}, not {self.packed!r}.")
         return data
@@ -211,14 +211,14 @@ class Task(ABC):
         """Read training data from a file."""
 
     def check_training(self, estimator: Any, training: Training) -> None:  # noqa: B027  (most need not)
-        """DataError for training data that this estimator cannot take, where the file can be named."""
+        """Raise DataError for training data that this estimator cannot take, if the file can be named."""
 
     @abstractmethod
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read a file for a trained model, with its labels if asked for and there."""
 
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
-        """Answers as lines of text."""
+        """Yield the answers as lines of text."""
         raise NotImplementedError
 
     def answer(self, bundle: Bundle, predicted: Any) -> dict[str, object]:
@@ -232,7 +232,7 @@ class Task(ABC):
             raise ValueError(f"--loss {loss} has no probabilities; train with --loss softmax or sparsemax.")
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
-        """Probabilities of all labels as lines of text, `label:probability` for each."""
+        """Yield the probabilities of all labels as lines of text, `label:probability` for each."""
         raise NotImplementedError
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
@@ -244,7 +244,7 @@ class Task(ABC):
         return (f"{line}\n" for line in lines)
 
     def check_out(self, out: Path, others: Iterable[Path], *, marginals: bool) -> Path:
-        """Where `predict` writes, before any work: a file, and none of `others`."""
+        """Return the file that `predict` writes to, checked before any work: it is not among `others`."""
         return check_output(out, others=others)
 
     def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
@@ -267,7 +267,7 @@ class Task(ABC):
         raise NotImplementedError
 
     def feature_names(self, bundle: Bundle) -> Names:
-        """From columns of features to their names, for `weights`."""
+        """Return the function from columns of features to their names, for `weights`."""
         return own_names(bundle.estimator)
 
     def label_names(self, bundle: Bundle) -> list[str] | None:
@@ -275,7 +275,7 @@ class Task(ABC):
         return None
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:  # noqa: B027  (most tasks take any)
-        """DataError for labels of a file that training never saw, where they are a mistake of the file."""
+        """Raise DataError for labels that training never saw, if they are a mistake of the file."""
 
     @abstractmethod
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
@@ -286,7 +286,7 @@ class Task(ABC):
         return 1.0 - values["accuracy"]
 
 
-def pairs(labels: Iterable[object], rows: Iterable[Array]) -> Iterator[str]:
+def probability_lines(labels: Iterable[object], rows: Iterable[Array]) -> Iterator[str]:
     """Yield a line for each row of probabilities: `label:probability` for all labels, in their order."""
     names = [str(label) for label in labels]
     for row in rows:

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: what a process can find, and can do without.
+"""The cache of compiled kernels: what a process may find there, and can do without.
 
 What is damaged, missing or not to be trusted (`kernel_files`) costs a compilation, and so does a full disk:
 never a run. Kernels that came with the installation (`shipped_kernels`) are looked up first.
@@ -19,8 +19,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 
 from structlearn.core.kernel_cache.compilation import begins
 from structlearn.core.kernel_cache.files import CheckedFiles, is_trusted
-from structlearn.core.kernel_cache.folders import forget_old_folders, make_folder
-from structlearn.core.kernel_cache.loading import prepare
+from structlearn.core.kernel_cache.folders import forget_old_folders, make_private_folder
+from structlearn.core.kernel_cache.loading import prepare_context
 from structlearn.core.kernel_cache.shipped import shipped_kernels
 from structlearn.core.kernel_cache.source_hash import PACKAGE, source_hash
 
@@ -33,7 +33,7 @@ Kinds = tuple[types.Type, ...]
 
 @cache
 def cache_folder(source: Path = Path(__file__)) -> Path:
-    """Folder of the compiled kernels of one source file, named by a hash of all that they may contain.
+    """Return the folder of one source file's kernels, named by a hash of all that they may contain.
 
     ``STRUCTLEARN_CACHE`` overrides the parent folder.
     """
@@ -47,7 +47,7 @@ def cache_folder(source: Path = Path(__file__)) -> Path:
 
 
 class _PackageLocator(_CacheLocator):
-    """Stores an index under the hash of the sources: equal sources share it wherever they are installed."""
+    """The place of an index, by the hash of the sources: equal sources share it wherever they lie."""
 
     def __init__(self, py_func: Callable[..., object], py_file: str) -> None:
         self._line = py_func.__code__.co_firstlineno
@@ -64,7 +64,7 @@ class _PackageLocator(_CacheLocator):
 
     def ensure_cache_path(self) -> None:
         """Make the folder, where it is missing."""
-        make_folder(self._folder)
+        make_private_folder(self._folder)
 
     @classmethod
     def from_function(cls, py_func: Callable[..., object], py_file: str) -> _PackageLocator:
@@ -89,7 +89,7 @@ class PackageCache(FunctionCache):
         return CheckedFiles(folder, self._impl.filename_base, self._impl.locator.get_source_stamp(), read)
 
     def load_overload(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
-        """The compiled form; None where a compilation begins, which is announced."""
+        """Return the compiled form; None where a compilation begins, which is announced."""
         found = None
         for load in (self._load_shipped, self._load_kept):
             with suppress(Exception):  # whatever is wrong with a cache is no reason to end a run
@@ -99,18 +99,18 @@ class PackageCache(FunctionCache):
         return found
 
     def _load_shipped(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
-        """As Numba loads from a cache, with the CPU that the kernels were built for in the place of ours."""
+        """Load a shipped kernel as Numba loads from a cache, for the CPU that it was built for."""
         kernels = shipped_kernels()
         if kernels is None or kernels.obstacle:
             return None
-        prepare(target_context)
+        prepare_context(target_context)
         kind, _, code = self._index_key(sig, target_context.codegen())
         files = self._files(kernels.folder / self._folder.name, kernels.read)
         data = files.load((kind, kernels.target, code))
         return None if data is None else self._impl.rebuild(target_context, data)
 
     def _load_kept(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
-        prepare(target_context)
+        prepare_context(target_context)
         return self._load_overload(sig, target_context)
 
     def _obstacle(self) -> str:
@@ -130,7 +130,7 @@ class PackageCache(FunctionCache):
 
 
 def _is_foreign(kind: types.Type) -> bool:
-    """Whether a type is, or holds, a record of a module outside the package."""
+    """Return whether a type is, or holds, a record of a module outside the package."""
     record = getattr(kind, "instance_class", None)
     if record is not None and record.__module__.split(".")[0] != PACKAGE.name:
         return True

@@ -1,4 +1,4 @@
-"""Compilation, announced: who waits for code that no cache holds is told so, once a process."""
+"""Announcing compilation: a user who waits for code that no cache holds is told so, once per process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _told: list[str] = []
 
 
 @contextmanager
-def announced() -> Iterator[None]:
-    """Inside, the first kernel that has to be compiled is announced on stderr."""
+def announce_compilation() -> Iterator[None]:
+    """Announce on stderr the first kernel that has to be compiled inside this context."""
     _waiting.append(None)
     try:
         yield
@@ -21,7 +21,7 @@ def announced() -> Iterator[None]:
 
 
 def begins(obstacle: str = "") -> None:
-    """To be called when a kernel is about to be compiled; `obstacle` says why none will be kept."""
+    """Note that a kernel is about to be compiled; `obstacle` says why the result cannot be kept."""
     if not _waiting or _told:
         return
     why = f"since {obstacle}" if obstacle else "for the first use (cached afterwards)"

@@ -21,7 +21,7 @@ from secrets import token_hex
 import numba
 from numba.core.serialize import dumps
 
-from structlearn.core.kernel_cache.loading import unpickled
+from structlearn.core.kernel_cache.loading import unpickle
 
 #: Bits of a mode that let others write.
 FOR_OTHERS = 0o022
@@ -50,12 +50,12 @@ class CheckedFiles:
         self._stamp = f"{numba.__version__} {stamp}\n".encode()
 
     def load(self, key: Hashable) -> object:
-        """What was saved under `key`; None if there is nothing that can be trusted."""
+        """Return what was saved under `key`; None if there is nothing that can be trusted."""
         name = self._index().get(key)
         content = None if name is None else self._read(self._folder / name)
         if content is None or self._data_name(content) != name:
             return None
-        return unpickled(content)  # its writer and its hash are checked
+        return unpickle(content)  # its writer and its hash are checked
 
     def save(self, key: Hashable, data: object) -> None:
         """Keep `data`; OSError if it cannot be written."""
@@ -80,7 +80,7 @@ class CheckedFiles:
         return f"{self._name}.{self._hash(content).hex()}.nbc"
 
     def _hash(self, content: bytes) -> bytes:
-        """Of the content, for this Numba and these sources: what is of others is as good as damaged."""
+        """Return the hash of the content for this Numba and these sources: other versions do not match."""
         found = hashlib.blake2b(self._stamp, digest_size=_HASH_BYTES)
         found.update(content)
         return found.digest()
@@ -94,7 +94,7 @@ class CheckedFiles:
 
 
 def read_trusted(path: Path) -> bytes | None:
-    """The content of a file of the cache; None if there is none, or others may have written it."""
+    """Return the content of a file of the cache; None if there is none, or others may have written it."""
     if not is_trusted(path.parent):
         return None
     try:
@@ -118,7 +118,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _in_turn(folder: Path) -> Iterator[None]:
-    """One process at a time; nobody waits for long, and nobody at all where the system has no locks."""
+    """Let one process in at a time, without a long wait, and without any where the system has no locks."""
     with ExitStack() as held:
         with suppress(ImportError, OSError):
             import fcntl
@@ -137,9 +137,9 @@ def _in_turn(folder: Path) -> Iterator[None]:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether nobody but this user and root can put files into a folder, or another folder in its place.
+    """Return whether only this user and root can put files into a folder, or another folder in its place.
 
-    Of a folder that is not there yet, those above it are looked at.
+    For a folder that does not exist yet, the folders above it decide.
     """
     try:
         if os.path.lexists(folder):
@@ -156,13 +156,13 @@ def _is_ours(found: os.stat_result) -> bool:
 
 @cache
 def _stays(folder: str) -> bool:
-    """Whether others can neither rename nor replace a folder, or one above it, or a link on the way to it."""
+    """Return whether others can neither rename nor replace a folder, one above it, or a link on the way."""
     ways = Path(os.path.abspath(folder)), Path(os.path.realpath(folder))
     return all(_keeps_entries(os.lstat(step)) for way in ways for step in (way, *way.parents))
 
 
 def _keeps_entries(found: os.stat_result) -> bool:
-    """Whether others must leave what this user has in a folder; so it is in a sticky one, as /tmp is."""
+    """Return whether others must leave what this user has in a folder, as in a sticky one such as /tmp."""
     if _is_ours(found) or not _HAS_USERS:
         return True
     protected = stat.S_ISLNK(found.st_mode) or found.st_mode & stat.S_ISVTX
@@ -171,7 +171,7 @@ def _keeps_entries(found: os.stat_result) -> bool:
 
 
 def _is_own(group: int) -> bool:
-    """Whether a group is this user's alone: of the same name, without other members."""
+    """Return whether a group is this user's alone: of the same name, without other members."""
     import grp
     import pwd
 

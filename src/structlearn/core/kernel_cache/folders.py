@@ -21,8 +21,8 @@ _SAID = (
 )
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, which nobody else may write to whatever the umask says; mark it."""
+def make_private_folder(folder: Path) -> None:
+    """Make and mark a folder, with its parents, that only this user may write to, whatever the umask says."""
     for missing in reversed([one for one in (folder, *folder.parents) if not os.path.lexists(one)]):
         missing.mkdir(0o777 & ~FOR_OTHERS, exist_ok=True)
     if not os.path.exists(folder / _MARK):
@@ -30,7 +30,7 @@ def make_folder(folder: Path) -> None:
 
 
 def forget_old_folders(parent: Path) -> None:
-    """Delete the folders that bear our mark, hold our files alone, and have not changed for long."""
+    """Delete the folders that bear our mark, hold only our files, and have not changed for a long time."""
     with suppress(OSError):  # it cannot be listed
         for folder in parent.iterdir():
             with suppress(OSError):  # another process was faster

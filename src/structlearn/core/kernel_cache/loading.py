@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numba.core.cpu import CPUContext
 
 
-def prepare(target_context: CPUContext) -> None:
+def prepare_context(target_context: CPUContext) -> None:
     """Make a context ready to load functions; what compiles one makes it ready for that, too."""
     if is_lean():
         rtsys.initialize(target_context)
@@ -29,8 +29,8 @@ def prepare(target_context: CPUContext) -> None:
         target_context.refresh()
 
 
-def unpickled(content: bytes) -> object:
-    """What was pickled of a compiled function; whoever calls this trusts it."""
+def unpickle(content: bytes) -> object:
+    """Unpickle a compiled function; the caller must trust the content."""
     if not is_lean():
         return pickle.loads(content)  # noqa: S301  (see above)
     return _Unpickler(BytesIO(content)).load()
@@ -44,7 +44,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _environment(module: str, constants: list[object], name: str) -> Environment:
-    """As Numba's `_rebuild_env`, but a module that is not imported stays so: it is there for object mode."""
+    """Rebuild an environment as Numba's `_rebuild_env` does, without importing modules for object mode."""
     found = lookup_environment(name)
     if found is None:
         found = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})

@@ -50,7 +50,7 @@ class Manifest(NamedTuple):
 
     @classmethod
     def here(cls, cpu: str = "", features: Sequence[str] = (), folder: Path | None = None) -> Manifest:
-        """Of kernels that this installation has built into a folder, for a CPU."""
+        """Describe kernels that this installation has built into a folder, for a CPU."""
         return cls(
             structlearn.__version__,
             source_hash(),
@@ -65,7 +65,7 @@ class Manifest(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """From a file; ValueError if it is not one, or others may have written it."""
+        """Read a manifest; ValueError if the file is not one, or others may have written it."""
         content = read_trusted(path)
         try:
             found = cls(**json.loads(content or b""))
@@ -77,11 +77,11 @@ class Manifest(NamedTuple):
         raise ValueError(f"{path} is not a manifest that can be trusted")
 
     def write(self, path: Path) -> None:
-        """As JSON."""
+        """Write the manifest as JSON."""
         path.write_text(json.dumps(self._asdict(), indent=1) + "\n")
 
     def obstacle(self) -> str:
-        """Why its kernels cannot be used here; empty if they can."""
+        """Say why its kernels cannot be used here; return an empty text if they can."""
         here = self.here()
         for name in ("python", "numba", "llvmlite", "platform", "structlearn"):
             theirs, ours = getattr(self, name), getattr(here, name)
@@ -109,19 +109,19 @@ class ShippedKernels(NamedTuple):
         return self.manifest.platform, self.manifest.cpu, target_features(self.manifest.features)
 
     def read(self, path: Path) -> bytes | None:
-        """The content of a file; None if it is not what the manifest tells, or others may have written it."""
+        """Return the content of a file; None if it differs from the manifest, or cannot be trusted."""
         content = read_trusted(path)
         known = self.manifest.files.get(path.relative_to(self.folder).as_posix())
         return content if content is not None and _sha256(content) == known else None
 
-    def damaged(self) -> list[str]:
-        """Files that cannot be used."""
+    def damaged_files(self) -> list[str]:
+        """Return the names of the files that cannot be used."""
         return [name for name in self.manifest.files if self.read(self.folder / name) is None]
 
 
 @cache
 def shipped_kernels() -> ShippedKernels | None:
-    """Those that are installed, whether they are used or not."""
+    """Return the installed kernels, whether they are used or not."""
     spec = find_spec(MODULE)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -134,7 +134,7 @@ def shipped_kernels() -> ShippedKernels | None:
 
 
 def target_features(features: Sequence[str]) -> str:
-    """As NUMBA_CPU_FEATURES takes them."""
+    """Return features in the notation of NUMBA_CPU_FEATURES."""
     return ",".join(f"+{name}" for name in features)
 
 

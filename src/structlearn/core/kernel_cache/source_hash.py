@@ -17,7 +17,7 @@ _IMPORT = re.compile(rb"^\s*from (structlearn[\w.]*) import (\([^)]*\)|.*)", re.
 
 @cache
 def source_hash(source: Path = Path(__file__)) -> str:
-    """Of one source file's kernels: 16 digits.
+    """Return the 16-digit hash of every source that one file's kernels may contain.
 
     Numba's own cache only watches the file of the function itself, so an edit in another file of the
     package could give a stale answer. The hash is over the file, the structures and scorings, whose kernels
@@ -47,7 +47,7 @@ def _source(path: Path) -> bytes:
 
 @cache
 def _imports(path: Path) -> frozenset[Path]:
-    """Files of the package that a file imports."""
+    """Return the files of the package that a file imports."""
     found = set()
     for module, names in _IMPORT.findall(_source(path)):
         folder = PACKAGE.joinpath(*module.decode().split(".")[1:])
@@ -57,7 +57,7 @@ def _imports(path: Path) -> frozenset[Path]:
 
 
 def _with_imports(paths: set[Path]) -> set[Path]:
-    """`paths` and, again and again, what they import."""
+    """Return `paths` and all files that they import, directly or through others."""
     reached: set[Path] = set()
     while paths:
         reached |= paths

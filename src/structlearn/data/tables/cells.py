@@ -12,7 +12,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import count_of, listed, quoted
+from structlearn.core.wording import count_of, list_names, quote
 from structlearn.data.file_formats import DELIMITERS
 from structlearn.data.scalars import number_problem, parse_number
 from structlearn.data.text import BINARY, open_text
@@ -63,10 +63,12 @@ class CellTable:
 
     def missing(self, role: str, names: list[str]) -> DataError:
         """Return the error of columns that are not there."""
-        what = f"the {role} {quoted(names[0])} is" if len(names) == 1 else f"the {role}s {listed(names)} are"
-        return self.wrong(1, f"{what} missing; the header has {listed(self.header)}.")
+        what = (
+            f"the {role} {quote(names[0])} is" if len(names) == 1 else f"the {role}s {list_names(names)} are"
+        )
+        return self.wrong(1, f"{what} missing; the header has {list_names(self.header)}.")
 
-    def spelled(self, cell: str) -> str:
+    def with_decimal_point(self, cell: str) -> str:
         """Return a cell as a number is spelled elsewhere: with a decimal point."""
         if self.decimal_comma and _WITH_COMMA.fullmatch(cell):
             return cell.replace(".", "").replace(",", ".")
@@ -74,14 +76,14 @@ class CellTable:
 
     def number(self, cell: str) -> float:
         """Return the finite number in a cell; ValueError for anything else."""
-        found = parse_number(self.spelled(cell))
+        found = parse_number(self.with_decimal_point(cell))
         if not isfinite(found):
             raise ValueError("not finite")
         return found
 
     def problem(self, cell: str) -> str | None:
-        """Why a cell is no finite number, as the end of a sentence; None if it is one."""
-        return number_problem(self.spelled(cell))
+        """Return why a cell is not a finite number, as the end of a sentence; None if it is one."""
+        return number_problem(self.with_decimal_point(cell))
 
 
 def open_cells(path: StrPath) -> CellTable:
@@ -104,7 +106,7 @@ def checked_header(path: StrPath, header: list[str]) -> list[str]:
             advice = "name it, or delete it (pandas writes row numbers so: use to_csv(index=False))"
             raise DataError.at(path, 1, f"column {place + 1} has no name; {advice}.")
         if name in known:
-            raise DataError.at(path, 1, f"two columns are named {quoted(name)}; rename one of them.")
+            raise DataError.at(path, 1, f"two columns are named {quote(name)}; rename one of them.")
         known.add(name)
     return header
 

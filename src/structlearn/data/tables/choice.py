@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.tables.columns import TableColumn
 
 #: Tables of fewer rows are taken as they are.
@@ -17,14 +17,14 @@ FEW_ROWS = 20
 
 #: A level of text that fewer rows have is rare ...
 USUAL_MIN_FREQUENCY = 5
-#: ... unless the table is so small that it is one of so many rows.
+#: ... unless the table is so small that this is more than one in this many rows.
 _ONE_IN = 20
 #: What columns are called that number the rows.
 _ROW_NUMBERS = {"id", "index", "row", "row_id", "rowid", "nr", "no", "number", "#", "unnamed: 0"}
 
 
 def usual_min_frequency(n_rows: int) -> int:
-    """From how many rows on a level is not rare, in a table of so many."""
+    """Return from how many rows on a level is not rare, given the number of rows of a table."""
     return max(1, min(USUAL_MIN_FREQUENCY, n_rows // _ONE_IN))
 
 
@@ -36,12 +36,12 @@ def chosen_columns(columns: Sequence[TableColumn], min_frequency: int) -> tuple[
         if why is None:
             kept.append(column)
         else:
-            remarks.append(f"Column {quoted(column.name)} is left out: {why}.")
+            remarks.append(f"Column {quote(column.name)} is left out: {why}.")
         if why is None and _counts_rows(column):
             remarks.append(
                 Statement(
                     "Column {name} counts the rows; if it is only their number, leave it out ({ignore=}).",
-                    name=quoted(column.name),
+                    name=quote(column.name),
                     ignore=column.name,
                 )
             )
@@ -49,7 +49,7 @@ def chosen_columns(columns: Sequence[TableColumn], min_frequency: int) -> tuple[
 
 
 def _useless(column: TableColumn, min_frequency: int) -> str | None:
-    """Why nothing can be learned from a column, as the end of a sentence."""
+    """Return why nothing can be learned from a column, as the end of a sentence."""
     if _counts_rows(column) and column.name.lower() in _ROW_NUMBERS:
         return "it counts the rows"
     if not column.is_text:

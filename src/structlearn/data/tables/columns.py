@@ -13,15 +13,15 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.tables.cells import MISSING, CellTable
 from structlearn.storage.errors import DataError
 
-#: Numbers of which some may be missing, text, or numbers none of which may be.
+#: Numbers of which some may be missing, text, or numbers without missing ones.
 Kind: TypeAlias = Literal["number", "text", "strict"]
-#: A column of so many different numbers is one of numbers: how they were spelled is forgotten.
+#: A column of this many different numbers is one of numbers: their spelling is forgotten.
 MANY_LEVELS = 1000
-#: Among so many numbers a cell that is none is a mistake; among fewer it makes text of the column.
+#: Among this many numbers per cell that is not one, such a cell is a mistake; else the column is text.
 NUMBERS_TO_ONE = 9
 
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?"
@@ -37,7 +37,7 @@ DATE = re.compile(rf"{_DATE}(?:[T ]{_TIME}{_ZONE})?|{_TIME}{_ZONE}", re.IGNORECA
 ADORNED = re.compile(
     r"[+-]?[$€£¥]? ?[+-]?(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)(?:[.,]\d+)? ?(?:%|[$€£¥]|EUR|USD|GBP)?", re.ASCII
 )
-#: Text that is none: what it is, and what to do.
+#: What looks like text but should not be: what it is, and what to do.
 _NO_TEXT = {
     DATE: ("dates or times", "write numbers (a year, days since one day) or words (a month)"),
     ADORNED: ("numbers with signs around them", "write plain numbers (1234.5)"),
@@ -72,7 +72,7 @@ class ColumnReader:
         self, name: str, table: CellTable, kind: Kind | None, places: Sequence[int], role: str = "column"
     ) -> None:
         self.name, self.table, self.kind, self._places = name, table, kind, places
-        self._called = f"{role} {quoted(name)}"
+        self._called = f"{role} {quote(name)}"
         self._levels: dict[str, int] = {}
         self._codes = array("q")
         self._numbers: array[float] | None = None
@@ -83,7 +83,7 @@ class ColumnReader:
     def extend(self, cells: Sequence[str]) -> None:
         """Take the cells of the last rows."""
         if self._numbers is not None:
-            self._numbers.frombytes(self._parsed(cells, self._places[-len(cells) :]).tobytes())
+            self._numbers.frombytes(self._parse(cells, self._places[-len(cells) :]).tobytes())
             return
         levels = self._levels
         self._codes.extend([levels.setdefault(cell, len(levels)) for cell in cells])
@@ -103,7 +103,7 @@ class ColumnReader:
         self._numbers = array("d", values[codes].tobytes())
         self._levels, self._codes = {}, array("q")
 
-    def finished(self) -> TableColumn:
+    def finish(self) -> TableColumn:
         """Return the column."""
         if self._numbers is not None:
             return TableColumn(self.name, np.frombuffer(self._numbers))
@@ -112,17 +112,17 @@ class ColumnReader:
         if self.kind == "text" or (self.kind is None and self._is_text(codes, levels, places)):
             values = np.array([None if cell in MISSING else cell for cell in levels], dtype=object)
         else:
-            values = self._parsed(levels, places)
+            values = self._parse(levels, places)
         return TableColumn(self.name, values[codes])
 
     def _first_places(self, codes: np.ndarray) -> list[int]:
-        """Where each level is seen first."""
+        """Return where each level is seen first."""
         _, rows = np.unique(codes, return_index=True)
         return [self._places[row] for row in rows.tolist()]
 
     # ---- numbers -----------------------------------------------------------------------------------
 
-    def _parsed(self, cells: Sequence[str], places: Sequence[int]) -> np.ndarray:
+    def _parse(self, cells: Sequence[str], places: Sequence[int]) -> np.ndarray:
         """Return the numbers in cells, NaN where missing; DataError for what is neither."""
         try:
             found = self._floats(cells)
@@ -166,7 +166,7 @@ class ColumnReader:
         return self.table.wrong(place, Statement(f"{{called}} {{problem}}{advice}.", **parts))
 
     def _check_signs(self, cells: Sequence[str], places: Sequence[int]) -> None:
-        """DataError for a decimal point beside decimal commas, here or before: 1.234 may be either number."""
+        """Raise DataError for a decimal point beside decimal commas, here or before: 1.234 is ambiguous."""
         if not self.table.decimal_comma:
             return
         points = (place for cell, place in zip(cells, places) if "." in cell and "," not in cell)
@@ -195,7 +195,7 @@ class ColumnReader:
         return True
 
     def _check_text(self, levels: list[str], place: int) -> None:
-        """DataError for text that is none: dates, and numbers with something around them."""
+        """Raise DataError for text that should not be text: dates, and numbers with something around them."""
         for looks, (what, advice) in _NO_TEXT.items():
             if all(map(looks.fullmatch, levels)):
                 raise self.table.wrong(
@@ -206,7 +206,7 @@ class ColumnReader:
                         "take it as text ({text=}).",
                         called=self._called,
                         what=what,
-                        level=quoted(levels[0]),
+                        level=quote(levels[0]),
                         advice=advice,
                         ignore=self.name,
                         text=self.name,

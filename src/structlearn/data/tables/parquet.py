@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.tables.cells import CellBlock, CellTable, checked_header
 from structlearn.data.text import check_there
 from structlearn.storage.errors import DataError, StrPath
@@ -46,9 +46,7 @@ def _is_text(path: StrPath, name: str, kind: Any) -> bool:
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        raise DataError(
-            f"{os.fspath(path)}: column {quoted(name)} holds {kind}, which is not a single value."
-        )
+        raise DataError(f"{os.fspath(path)}: column {quote(name)} holds {kind}, which is not a single value.")
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
@@ -58,7 +56,7 @@ def _blocks(path: StrPath, file: ParquetFile) -> Iterator[CellBlock]:
     row = 1
     try:
         for batch in file.iter_batches():
-            columns = [_spelled(column.to_pylist()) for column in batch.columns]
+            columns = [_spell(column.to_pylist()) for column in batch.columns]
             yield CellBlock(range(row, row + batch.num_rows), columns)
             row += batch.num_rows
     except (ArrowException, OSError) as error:
@@ -67,5 +65,5 @@ def _blocks(path: StrPath, file: ParquetFile) -> Iterator[CellBlock]:
         ) from error
 
 
-def _spelled(values: list[Any]) -> list[str]:
+def _spell(values: list[Any]) -> list[str]:
     return ["" if one is None else str(one) for one in values]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data.scalars import LARGEST_FEATURE, class_labels, is_number, parse_labels
 from structlearn.data.tables.cells import MISSING, CellTable, open_cells
 from structlearn.data.tables.choice import chosen_columns, usual_min_frequency
@@ -146,13 +146,13 @@ def read_table(
     Table
     """
     cells = open_cells(path)
-    text, ignore = _named(cells.header, text), _named(cells.header, ignore)
+    text, ignore = _split_names(cells.header, text), _split_names(cells.header, ignore)
     targets = _targets(cells.header, target)
     for role, names in (("target column", targets), ("column", text), ("column", ignore)):
         _check_there(cells, role, names)
     both = [name for name in (*text, *ignore) if name in targets]
     if both:
-        raise DataError(f"The column {quoted(both[0])} is the target; it cannot be a feature or left out.")
+        raise DataError(f"The column {quote(both[0])} is the target; it cannot be a feature or left out.")
     features = _without(cells.header, [*targets, *ignore])
     forced = cells.text.union(text)
     kinds: dict[str, Kind] = {name: "text" for name in features if name in forced}
@@ -209,11 +209,11 @@ def read_table_features(
 def _targets(header: list[str], target: str | None) -> list[str]:
     if target is None:
         return [header[-1]]
-    return _named(header, target)
+    return _split_names(header, target)
 
 
-def _named(header: list[str], names: str | Iterable[str]) -> list[str]:
-    """Names of a list, or of a text with commas between them, unless that is a name itself."""
+def _split_names(header: list[str], names: str | Iterable[str]) -> list[str]:
+    """Return the names in a list, or in a text with commas, unless that text is a name itself."""
     if isinstance(names, str):
         names = [names] if names in header else [name.strip() for name in names.split(",")]
     return list(dict.fromkeys(names))
@@ -232,17 +232,19 @@ def _check_there(cells: CellTable, role: str, names: Sequence[str]) -> None:
 
 def _odd_header(cells: CellTable) -> list[str]:
     """Return what to say of a header that may be a row of data; whole numbers may be years."""
-    odd = [name for name in cells.header if is_number(cells.spelled(name)) and not name.isdecimal()]
+    odd = [
+        name for name in cells.header if is_number(cells.with_decimal_point(name)) and not name.isdecimal()
+    ]
     if not odd:
         return []
-    return [f"The header has {quoted(odd[0])} for a name; if line 1 is data, write a line of names above it."]
+    return [f"The header has {quote(odd[0])} for a name; if line 1 is data, write a line of names above it."]
 
 
 def _check_sizes(cells: CellTable, places: list[int], columns: Sequence[TableColumn]) -> None:
-    """DataError for numbers whose squares are infinite: columns that have one cannot be scaled."""
+    """Raise DataError for numbers whose squares are infinite: their columns cannot be scaled."""
     for name, values in (column for column in columns if not column.is_text):
         for row in np.flatnonzero(np.abs(values) > LARGEST_FEATURE).tolist():
-            found = f"column {quoted(name)} holds {values[row]:g}, which is too large to be squared"
+            found = f"column {quote(name)} holds {values[row]:g}, which is too large to be squared"
             advice = "divide the column by a constant, or leave it out ({ignore=})"
             raise cells.wrong(places[row], Statement(f"{{found}}; {advice}.", found=found, ignore=name))
 
@@ -269,7 +271,7 @@ def _read(
             found.extend(map(str.strip, columns[at[name]]))
     if not places:
         raise DataError(f"{os.fspath(cells.path)} has a header but no rows.")
-    return [one.finished() for one in readers], answers, places
+    return [one.finish() for one in readers], answers, places
 
 
 def _numbers(cells: CellTable, features: list[str], targets: list[str]) -> Table:
@@ -302,27 +304,27 @@ def _answers(
     (name,), (column,) = targets, answers
     for place, cell in zip(places, column):
         if cell in MISSING and (kind != "any" or not cell):
-            said = f" ({quoted(cell)})" if cell else ""
-            message = f"the target column {quoted(name)} is empty{said}; remove the row, or fill it in."
+            said = f" ({quote(cell)})" if cell else ""
+            message = f"the target column {quote(name)} is empty{said}; remove the row, or fill it in."
             raise cells.wrong(place, message)
     if kind == "classes":
         return class_labels(column)
     if kind == "numbers":
         return _target_numbers(cells, places, name, column)
-    return parse_labels([cells.spelled(cell) for cell in column], cells.path, places)
+    return parse_labels([cells.with_decimal_point(cell) for cell in column], cells.path, places)
 
 
 def _target_numbers(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
     reader = ColumnReader(name, cells, "strict", places, role="the target column")
     reader.extend(column)
-    return reader.finished().values
+    return reader.finish().values
 
 
 def _switches(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
-    """Zeros and ones, of cells that are 0, 1, false or true."""
+    """Return zeros and ones for cells that are 0, 1, false or true."""
     found = [_SWITCHES.get(cell.lower()) for cell in column]
     for place, cell, value in zip(places, column, found):
         if value is None:
-            message = f"the target column {quoted(name)} holds {quoted(cell)}; expected 0 or 1."
+            message = f"the target column {quote(name)} holds {quote(cell)}; expected 0 or 1."
             raise cells.wrong(place, message)
     return np.array(found, dtype=np.int64)

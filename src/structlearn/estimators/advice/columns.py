@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.sentences import Statement, sentences
-from structlearn.core.wording import listed
+from structlearn.core.sentences import Statement, join_sentences
+from structlearn.core.wording import list_names
 from structlearn.estimators.scikit import Rows
 from structlearn.solvers.solution import Certificate
 
-#: A column of so many times the size of others is one that nobody scaled.
+#: A column this many times larger than others counts as not scaled.
 UNSCALED = 100.0
 #: The share of entries that sparse columns must have to be compared.
 FILLED = 0.5
@@ -22,7 +22,7 @@ _NAMED = 3
 
 
 def column_sizes(X: Rows) -> Array:
-    """The root of each column's mean square."""
+    """Return the root of each column's mean square."""
     if isinstance(X, np.ndarray):
         squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
     else:
@@ -31,7 +31,7 @@ def column_sizes(X: Rows) -> Array:
 
 
 def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
-    """A sentence that names columns which are much larger than others; empty if there are none.
+    """Return a sentence that names columns which are much larger than others; empty if there are none.
 
     Nothing is said of columns that are mostly empty, such as features of words: their mean squares tell how
     rare they are, not how large.
@@ -59,16 +59,16 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
     return ""
 
 
-def advised(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool) -> Certificate:
-    """A certificate of a run that has not converged, with the cause in its status, where one is seen."""
+def add_scaling_advice(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool) -> Certificate:
+    """Return the certificate of a run that has not converged, with the cause, if found, in its status."""
     advice = scaling_advice(X, estimator, constant=constant)
-    return replace(certificate, status=sentences(certificate.status, advice)) if advice else certificate
+    return replace(certificate, status=join_sentences(certificate.status, advice)) if advice else certificate
 
 
 def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:
     from structlearn.estimators.inputs.feature_names import own_names
 
-    named = listed(own_names(estimator)(columns[:_NAMED]))
+    named = list_names(own_names(estimator)(columns[:_NAMED]))
     more = f" and {columns.size - _NAMED} more" if columns.size > _NAMED else ""
     what = f"Column {named} is" if columns.size == 1 else f"Columns {named}{more} are up to"
     scaler = "StandardScaler()" if isinstance(X, np.ndarray) else "StandardScaler(with_mean=False)"

@@ -86,7 +86,7 @@ def _no_better(estimator: StructuredEstimator[Any], problem: TrainingProblem[Any
 
 
 def _constant_loss(estimator: StructuredEstimator[Any], shares: Array, *, one_of_all: bool) -> float | None:
-    """The mean loss of the best constant scores, by the shares of classes or of switches that are on."""
+    """Return the mean loss of the best constant scores, given the shares of classes or switches."""
     if trained_loss(estimator) in ("softmax", "logistic"):
         return _entropy(shares) + (0.0 if one_of_all else _entropy(1 - shares))
     if trained_loss(estimator) != "hinge" or cost_given(estimator):

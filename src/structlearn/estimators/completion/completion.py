@@ -85,7 +85,7 @@ class PartialProblem(NamedTuple, Generic[S]):
 
 
 def no_gold(n_examples: int) -> SparseVertices:
-    """Gold vertices that are still to be found."""
+    """Return gold vertices without entries, to be filled in later."""
     none = np.zeros(n_examples + 1, dtype=np.int64)
     return SparseVertices(none, none[:0], np.empty(0))
 
@@ -95,7 +95,7 @@ class NoWarmStart(ValueError):
 
 
 def check_partial(estimator: StructuredEstimator[Any], what: str) -> None:
-    """ValueError for parameters that do not go with `what`, such as partly labelled sequences."""
+    """Raise ValueError for parameters that do not go with `what`, such as partly labelled sequences."""
     loss = trained_loss(estimator)
     if loss not in ("hinge", "softmax"):
         raise ParameterError(
@@ -110,7 +110,7 @@ def fit_completions(
 ) -> None:
     """Train, from the first completion on: a convex problem for each, until F stops falling."""
     training = training_of(estimator)
-    solver, stopping = training.checked()
+    solver, stopping = training.solver_and_stopping()
     seed = drawn_seed(estimator.random_state)
     training.count_labels(first)
     laid, found = first, None
@@ -127,9 +127,9 @@ def fit_completions(
         stopping = _rest(stopping, found)
         if not fell or not found.certificate.converged or _flat(values, found.certificate.tolerance):
             break
-        laid = completed(estimator, problem, found.w)
+        laid = complete(estimator, problem, found.w)
     estimator.__dict__.update(kept, outer_history_=np.array(values))
-    estimator.certificate_ = _told(estimator.certificate_, values, found, problem.missing)
+    estimator.certificate_ = _say_which_problem(estimator.certificate_, values, found, problem.missing)
 
 
 def _flat(values: list[float], tol: float) -> bool:
@@ -138,14 +138,16 @@ def _flat(values: list[float], tol: float) -> bool:
 
 
 def _rest(stopping: Stopping, found: Solution) -> Stopping:
-    """The same rule for what is left of the time."""
+    """Return the same stopping rule for the time that is left."""
     if stopping.max_seconds is None:
         return stopping
     return replace(stopping, max_seconds=max(stopping.max_seconds - found.certificate.seconds, 0.0))
 
 
-def _told(certificate: Certificate, values: list[float], last: Solution | None, missing: str) -> Certificate:
-    """The certificate of the last convex problem, whose status says what it is of."""
+def _say_which_problem(
+    certificate: Certificate, values: list[float], last: Solution | None, missing: str
+) -> Certificate:
+    """Return the certificate with a status that says which convex problem it belongs to."""
     done = "stopped falling" if last is not None and last.certificate.converged else "stands"
     status = (
         f"{certificate.status} That is of convex problem {len(values)}; with {missing} missing the whole is "
@@ -157,17 +159,17 @@ def _told(certificate: Certificate, values: list[float], last: Solution | None, 
 # ---- completions, and the whole objective --------------------------------------------------------------
 
 
-def completed(
+def complete(
     estimator: StructuredEstimator[S], problem: PartialProblem[S], w: Array | None
 ) -> TrainingProblem[S]:
-    """The convex problem at w: the best of what is allowed is gold, or its mean; of all alike at None."""
+    """Return the convex problem at w: gold is the best allowed output, or a mean; at None all are alike."""
     laid, choices = problem.laid, problem.choices
     structure, scoring = laid.structure, laid.scoring
     soft = w is None or trained_loss(estimator) == "softmax"
     record = Shannon().record(structure) if soft else structure.record
     oracle = Oracle(record, scoring, structure=structure, n_jobs=threads(estimator.n_jobs))
     weights = np.zeros(scoring.n_weights) if w is None else w
-    entries = dict(_known(problem))
+    entries = dict(_gold_vertices(problem))
     alone = [(int(i), int(i) + 1) for i in np.flatnonzero(choices.is_open)]
     for one in oracle.maximizers(weights, problem.shift, np.ones(scoring.n_examples), alone):
         if not one.vertices.any():
@@ -183,8 +185,8 @@ def completed(
     return laid._replace(gold=SparseVertices(start, np.concatenate(index), np.concatenate(value)))
 
 
-def _known(problem: PartialProblem[S]) -> Iterator[tuple[int, tuple[Array, Array]]]:
-    """The gold vertices of examples that are labelled throughout."""
+def _gold_vertices(problem: PartialProblem[S]) -> Iterator[tuple[int, tuple[Array, Array]]]:
+    """Yield the gold vertices of examples whose labels are all known."""
     structure, scoring, choices = problem.laid.structure, problem.laid.scoring, problem.choices
     closed = np.flatnonzero(~choices.is_open)
     if not closed.size:
@@ -198,7 +200,7 @@ def _known(problem: PartialProblem[S]) -> Iterator[tuple[int, tuple[Array, Array
 
 
 def _whole(objective: Objective, problem: PartialProblem[S], w: Array) -> float:
-    """F(w)."""
+    """Return F(w)."""
     oracle = objective.oracle
     every = oracle.losses(w, objective.cost, objective.weight, oracle.no_gold).total
     answers = oracle.maximizers(w, problem.shift, objective.weight)

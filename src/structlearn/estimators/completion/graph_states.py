@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.estimators.choices import label_weights
 from structlearn.estimators.inputs.checking import (
     Coded,
@@ -29,7 +29,7 @@ LatentStates: TypeAlias = int | Mapping[str, int] | Mapping[int, int] | None
 
 
 def labels_of(examples: Examples, y: Outputs) -> tuple[Array, Array]:
-    """Classes, and the labels of all nodes, end to end, as positions in them: -1 where not known."""
+    """Return the classes, and the labels of all nodes end to end as positions in them, -1 if unknown."""
     if isinstance(y, Coded):
         check_same_length(examples.shapes, y.lengths)
         if not np.array_equal(y.lengths, examples.n_nodes):
@@ -44,7 +44,7 @@ def labels_of(examples: Examples, y: Outputs) -> tuple[Array, Array]:
     classes, found = np.unique(label_arrays(labelled, "graph")[1], return_inverse=True)
     if len(classes) < 2 and not all(one.all() for one in known):
         raise ValueError(
-            f"y has only one class, {quoted(classes[0])}, beside unknown labels (-1, None); a classifier "
+            f"y has only one class, {quote(classes[0])}, beside unknown labels (-1, None); a classifier "
             "needs at least two, so name them otherwise if -1 is one."
         )
     check_two_classes(classes)
@@ -54,7 +54,7 @@ def labels_of(examples: Examples, y: Outputs) -> tuple[Array, Array]:
 
 
 def shaped_outputs(examples: Examples, y: Outputs) -> list[Array]:
-    """An array of labels for each example, of the shape of its nodes."""
+    """Return one array of labels per example, in the shape of its nodes."""
     outputs = [np.asarray(one) for one in as_list(y, "y")]
     check_same_length(examples.shapes, outputs)
     for i, (one, shape) in enumerate(zip(outputs, examples.shapes)):
@@ -64,7 +64,7 @@ def shaped_outputs(examples: Examples, y: Outputs) -> list[Array]:
 
 
 def _plain(labels: Array) -> Array:
-    """Labels that stood beside None, as an array of their own kind."""
+    """Return labels that stood beside None as an array of their own type."""
     if labels.dtype != object:
         return labels
     if len({isinstance(one, str) for one in labels}) > 1:
@@ -73,7 +73,7 @@ def _plain(labels: Array) -> Array:
 
 
 def known_pairs(y: Outputs, predicted: Sequence[Array]) -> tuple[list[Array], list[Array]]:
-    """The labels that are known, and what was predicted there."""
+    """Return the known labels, and the predictions at the same places."""
     given = [np.asarray(one) for one in as_list(y, "y")]
     check_same_length(predicted, given)
     there = [is_known(one.ravel()).reshape(one.shape) for one in given]
@@ -82,7 +82,7 @@ def known_pairs(y: Outputs, predicted: Sequence[Array]) -> tuple[list[Array], li
 
 
 def weights_of_nodes(examples: Examples, given: Sequence[ArrayLike] | None) -> list[Array] | None:
-    """What an error at each node costs, a flat array for each example; ValueError if that is not given."""
+    """Return the cost of an error at each node, one flat array per example; ValueError if it does not fit."""
     if given is None:
         return None
     if len(as_list(given, "node_weights")) != len(examples.shapes):
@@ -99,7 +99,7 @@ def weights_of_nodes(examples: Examples, given: Sequence[ArrayLike] | None) -> l
 
 
 def classes_of_states(latent_states: LatentStates, classes: Array, codes: Array) -> Array:
-    """The class of each state, as a position in `classes`; those of a class are neighbours.
+    """Return the class of each state as a position in `classes`; the states of a class are neighbours.
 
     codes : of all nodes, positions in `classes` or -1; a class has no more states than nodes
     """
@@ -120,7 +120,7 @@ def classes_of_states(latent_states: LatentStates, classes: Array, codes: Array)
         k = int(np.argmax(wanted > counts))
         raise ParameterError(
             "Class {label} has {count} nodes, but {latent_states} asks for {states} states of it.",
-            label=quoted(classes[k]),
+            label=quote(classes[k]),
             count=counts[k],
             states=wanted[k],
         )
@@ -144,7 +144,7 @@ class NodeTypes(NamedTuple):
 
 
 def typed_states(types: Sequence[Array], codes: Array, state_classes: Array) -> tuple[Array, NodeTypes]:
-    """The classes of the states, and the types, each with states for the classes that it was seen with.
+    """Return the classes of the states, and the types, each with states for the classes seen with it.
 
     state_classes : the class of each state, if there were no types
     """
@@ -153,18 +153,18 @@ def typed_states(types: Sequence[Array], codes: Array, state_classes: Array) -> 
     seen[kinds[codes >= 0], codes[codes >= 0]] = True
     if not seen.any(axis=1).all():
         missing = names[np.flatnonzero(~seen.any(axis=1))[0]]
-        raise ValueError(f"No node of type {quoted(missing)} has a label that is known; label some.")
+        raise ValueError(f"No node of type {quote(missing)} has a label that is known; label some.")
     pairs = [(k, t) for k in state_classes for t in np.flatnonzero(seen[:, k])]
     classes, own = np.array(sorted(pairs)).T
     return classes, NodeTypes(names, kinds, own)
 
 
 def types_at(types: Sequence[Array] | None, names: Array, states: Array) -> NodeTypes:
-    """The same of nodes that a fitted model sees; ValueError for a type that training had not."""
+    """Return the types of nodes that a fitted model sees; ValueError for a type unknown in training."""
     if types is None:
         raise ValueError("The model was trained with node types; X has none.")
     given = np.concatenate(types)
     unknown = given[~np.isin(given, names)]
     if unknown.size:
-        raise ValueError(f"X has a node of type {quoted(unknown[0])}, which training had not.")
+        raise ValueError(f"X has a node of type {quote(unknown[0])}, which training had not.")
     return NodeTypes(names, np.searchsorted(names, given), states)

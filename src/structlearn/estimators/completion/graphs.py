@@ -10,7 +10,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import ParameterError
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.estimators.completion.completion import (
     Choices,
     PartialProblem,
@@ -19,7 +19,7 @@ from structlearn.estimators.completion.completion import (
     no_gold,
 )
 from structlearn.estimators.completion.graph_states import NodeTypes
-from structlearn.estimators.inputs.allowed import placed, shift_of
+from structlearn.estimators.inputs.allowed import local_places, shift_of
 from structlearn.estimators.scikit import cluster_centres, drawn_seed
 from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.scoring import Scoring
@@ -63,7 +63,7 @@ class NodeLabels(NamedTuple):
     def lay_out(
         self, structure: PairwiseGraphs, scoring: Scoring, options: Mapping[str, Any], memory: Memory
     ) -> TrainingProblem[PairwiseGraphs]:
-        """The training problem with its costs; gold vertices are still to be found."""
+        """Return the training problem with its costs; its gold vertices are still to be found."""
         by_class = cost_table(options.get("weights"), len(self.classes))
         costs = np.where(self.codes[:, None] < 0, 0.0, by_class[self.codes])[:, self.states]
         if options.get("normalized", True):
@@ -71,7 +71,7 @@ class NodeLabels(NamedTuple):
         if options.get("nodes") is not None:
             costs *= np.concatenate(options["nodes"])[:, None]
         cost = memory.zeros(scoring.start[-1])
-        cost[placed(costs.shape, scoring, self.lengths)] = costs
+        cost[local_places(costs.shape, scoring, self.lengths)] = costs
         return TrainingProblem(structure, scoring, no_gold(len(self.lengths)), cost, memory=memory)
 
 
@@ -94,7 +94,7 @@ def fit_open_nodes(
 
 
 def _groups(labels: NodeLabels) -> Iterator[tuple[int, object, Array | bool, Array]]:
-    """Classes of each type: which nodes are of that type, and which states these have."""
+    """Yield number and label of each class, per type of nodes: which nodes have it, and their states."""
     kinds, own = (
         (np.zeros(1, int),) * 2 if labels.types is None else (labels.types.kinds, labels.types.states)
     )
@@ -106,7 +106,7 @@ def _groups(labels: NodeLabels) -> Iterator[tuple[int, object, Array | bool, Arr
 
 
 def nearest_states(labels: NodeLabels, table: Array, rows: Array, seed: int) -> Array:
-    """A first state for each node: that with the nearest centre, of those that it may have.
+    """Return a first state per node: the one with the nearest centre among those that it may have.
 
     The centres of a class's states are those of k-means on the features of its nodes, scaled.
     """
@@ -120,7 +120,7 @@ def nearest_states(labels: NodeLabels, table: Array, rows: Array, seed: int) -> 
             raise ParameterError(
                 "The nodes of class {label} have {n_different} different rows of features, but "
                 "{latent_states} asks for {size} states of it.",
-                label=quoted(label),
+                label=quote(label),
                 n_different=n_different,
                 size=wanted.size,
             )

@@ -13,11 +13,11 @@ from structlearn.estimators.completion.completion import (
     Choices,
     PartialProblem,
     check_partial,
-    completed,
+    complete,
     fit_completions,
     no_gold,
 )
-from structlearn.estimators.inputs.allowed import allowed_table, choices_of, placed, shift_of
+from structlearn.estimators.inputs.allowed import allowed_table, choices_of, local_places, shift_of
 from structlearn.estimators.inputs.checking import Coded, Tables, as_list, check_two_classes, label_arrays
 from structlearn.estimators.inputs.constraints import check_steps
 from structlearn.estimators.loss_choice import trained_loss
@@ -54,7 +54,7 @@ def _has_open(labels: object) -> bool:
 
 
 def read_choices(y: Outputs) -> Choices:
-    """Classes and choices of partly labelled sequences; ValueError if there is nothing to choose from."""
+    """Read the classes and choices of partly labelled sequences; ValueError if there is nothing to choose."""
     sequences = [list(one) for one in as_list(y, "y")]
     known = [
         [label for choice in one if choice is not None for label in choices_of(choice)] for one in sequences
@@ -80,7 +80,7 @@ def fit_partly(estimator: ChainClassifier, X: Tables, y: Outputs, sample_weight:
         return
     check_partial(estimator, "partly labelled sequences")
     problem = _lay_out(estimator, X, choices, sample_weight)
-    first = completed(estimator, problem, _first_weights(estimator, problem))
+    first = complete(estimator, problem, _first_weights(estimator, problem))
     fit_completions(estimator, problem, first)
 
 
@@ -113,21 +113,21 @@ def _lay_out(
     lengths = np.repeat(choices.lengths, choices.lengths) if options.get("normalized", True) else 1.0
     costs = open_costs(choices.table, cost_table(options.get("weights"), len(choices.classes)))
     cost = np.zeros(scoring.start[-1])
-    cost[placed(choices.table.shape, scoring, choices.lengths)] = (costs.T / lengths).T
+    cost[local_places(choices.table.shape, scoring, choices.lengths)] = (costs.T / lengths).T
     gold, penalty = no_gold(len(choices.lengths)), elastic_net(estimator)
     laid = TrainingProblem(structure, scoring, gold, cost, weight, penalty=penalty, memory=memory)
     return PartialProblem(laid, choices, shift_of(choices.table, scoring, choices.lengths))
 
 
 def balanced_known(codes: Array, n_classes: int) -> Array:
-    """Weights of the classes by the labels that are certain; ValueError where a class has none."""
+    """Return class weights from the labels that are certain; ValueError for a class that has none."""
     if len(np.unique(codes)) < n_classes:
         raise ValueError("class_weight='balanced' needs each label at some position where it is certain.")
     return balanced_weights(codes, n_classes)
 
 
 def open_costs(table: Array, cost: Array) -> Array:
-    """min_{j allowed} cost[j, k] for each token and label k: 0 for what is allowed."""
+    """Return min_{j allowed} cost[j, k] for each token and label k: 0 for allowed labels."""
     found = np.full(table.shape, np.inf)
     for j, row in enumerate(cost):
         own = table[:, j]
@@ -138,12 +138,15 @@ def open_costs(table: Array, cost: Array) -> Array:
 def _first_weights(
     estimator: ChainClassifier, problem: PartialProblem[Chain | ConditionedChain]
 ) -> Array | None:
-    """None completes by all allowed labellings alike; the hinge wants one, which a short run tells."""
+    """Return the weights to complete with first; None stands for all allowed labellings alike.
+
+    The hinge needs one labelling, which a short run finds.
+    """
     if trained_loss(estimator) == "softmax":
         return None
     from structlearn.solvers import LBFGS, Stopping, solve
 
-    laid = completed(estimator, problem, None)
+    laid = complete(estimator, problem, None)
     objective = Objective(
         laid.structure,
         laid.scoring,

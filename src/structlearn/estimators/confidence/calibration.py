@@ -29,7 +29,7 @@ class Reliability(NamedTuple):
 
     @classmethod
     def of(cls, answers: Iterable[tuple[float, bool]]) -> Reliability:
-        """Of answers as pairs of a probability and whether it is right."""
+        """Measure answers that are given as pairs of a probability and whether the answer is right."""
         values = np.array(list(answers), dtype=np.float64).reshape(-1, 2)
         place = np.minimum((values[:, 0] * N_BINS).astype(np.int64), N_BINS - 1)
         counts = np.bincount(place, minlength=N_BINS)
@@ -65,7 +65,7 @@ class Calibration(NamedTuple):
 
 
 def best_temperature(log_likelihood: Callable[[float], float]) -> float:
-    """argmax_T of the log-likelihood of scores over T, which is concave in 1 / T."""
+    """Return argmax_T of the log-likelihood of scores over T, which is concave in 1 / T."""
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(

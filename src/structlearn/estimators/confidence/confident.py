@@ -42,13 +42,13 @@ class Ranking(Protocol):
     """What is asked of a structure, about the part vector of scores of one example."""
 
     def k_best(self, theta: Array, k: int) -> tuple[Any, Array]:
-        """The k best outputs and their scores, best first; fewer where there are fewer."""
+        """Return the k best outputs and their scores, best first; fewer if there are fewer."""
 
     def score(self, theta: Array, y: Any) -> float:
-        """<theta, z(y)>; -inf where y is not allowed."""
+        """Return <theta, z(y)>; -inf if y is not allowed."""
 
     def log_partition(self, theta: Array) -> float:
-        """log sum_y exp <theta, z(y)>."""
+        """Return log sum_y exp <theta, z(y)>."""
 
 
 class Labellings(Protocol):
@@ -62,42 +62,42 @@ class Labellings(Protocol):
     def temperature(self) -> float:
         """What scores are divided by in probabilities."""
 
-    def tempered(self, temperature: float) -> Self:
-        """The same model with another temperature."""
+    def with_temperature(self, temperature: float) -> Self:
+        """Return the same model with another temperature."""
 
     @property
     def ranking(self) -> Ranking:
         """What ranks labellings by their scores."""
 
     def best(self, X: Tables, allowed: Allowed | None = None) -> list[Any]:
-        """The best labelling of each example."""
+        """Return the best labelling of each example."""
 
     def marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
-        """Probabilities of labels, a table per example."""
+        """Return the probabilities of labels, one table per example."""
 
     def part_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
-        """Part vectors of the scores of examples that are not empty, and which of them are not."""
+        """Return the score vectors of examples that are not empty, and a mask of these examples."""
 
     def codes_of(self, y: Outputs) -> list[Any]:
-        """Labellings as the structure takes them; None for one that has a label unknown to the model."""
+        """Return labellings as the structure takes them; None for one with a label unknown to the model."""
 
     def check_length(self, i: int, theta: Array, codes: Any) -> None:
-        """ValueError unless the labelling of example i is of its length."""
+        """Raise ValueError unless the labelling of example i has the example's length."""
 
     def labelling(self, output: Any) -> Any:
-        """A labelling of the structure's as a user has it."""
+        """Return a labelling of the structure in the form that users have."""
 
     def nothing(self) -> Any:
-        """The labelling of an empty example."""
+        """Return the labelling of an empty example."""
 
     def spans(self, theta: Array, labelling: Any) -> list[Span]:
-        """The spans of a predicted labelling, with probabilities."""
+        """Return the spans of a predicted labelling with their probabilities."""
 
     def judged_labels(self, y: Outputs, predicted: list[Any], tables: list[Array]) -> Judged:
-        """Predicted labels, by their marginals."""
+        """Return predicted labels with their marginals, and whether they are right."""
 
     def gold_spans(self, y: Outputs) -> SpanSets:
-        """The spans of given labellings."""
+        """Return the spans of labellings that were given."""
 
 
 class Conformal(NamedTuple):
@@ -123,7 +123,7 @@ class AnswerConfidence:
         """Return the spans of the predicted labellings, with probabilities."""
         self.check_distribution()
         predicted = self.model.best(X, allowed)
-        scores, filled = self._tempered(X, allowed)
+        scores, filled = self._tempered_scores(X, allowed)
         labels = (one for one, there in zip(predicted, filled.tolist()) if there)
         return with_empty(map(self.model.spans, scores, labels), filled, list)
 
@@ -137,7 +137,7 @@ class AnswerConfidence:
     ) -> Iterator[list[tuple[Any, float]]]:
         """Yield the k best labellings of each example with their probabilities, best first."""
         self.check_distribution()
-        scores, filled = self._tempered(X, allowed)
+        scores, filled = self._tempered_scores(X, allowed)
         for there in filled.tolist():
             yield self._kbest(next(scores), k) if there else [(self.model.nothing(), 1.0)]
 
@@ -159,7 +159,7 @@ class AnswerConfidence:
 
     # ---- calibration -----------------------------------------------------------------------------------
 
-    def calibrated(self, X: Tables, y: Outputs) -> Calibration:
+    def calibrate(self, X: Tables, y: Outputs) -> Calibration:
         """Find the temperature by the likelihood of data that was not trained on; say what it changes."""
         before = self.reliability(X, y)
         if before.left_out == len(X):
@@ -168,7 +168,7 @@ class AnswerConfidence:
         return Calibration(temperature, before, self._at(temperature).reliability(X, y))
 
     def _at(self, temperature: float) -> AnswerConfidence:
-        return AnswerConfidence(self.model.tempered(temperature))
+        return AnswerConfidence(self.model.with_temperature(temperature))
 
     def _log_likelihood(self, X: Tables, y: Outputs) -> float:
         found = self.nonconformity(X, y)
@@ -210,9 +210,9 @@ class AnswerConfidence:
         if max_size < 1:
             raise ValueError(f"max_size must be at least 1; got {max_size}.")
         most = largest_score(known.scores, known.n, coverage)
-        scores, filled = self._tempered(X)
+        scores, filled = self._tempered_scores(X)
         least = (self._top(theta) - most for theta in scores)
-        kept, _ = self._tempered(X, allowed)
+        kept, _ = self._tempered_scores(X, allowed)
         found = (self._set(theta, threshold, max_size) for theta, threshold in zip(kept, least))
         return with_empty(found, filled, lambda: [self.model.nothing()])
 
@@ -226,9 +226,9 @@ class AnswerConfidence:
         """Return A(theta) - <theta, z(y)> of each example: -log p(y | x), or how far y is below the best."""
         check_same_length(X, y)
         codes = self.model.codes_of(y)
-        scores, filled = self._tempered(X)
+        scores, filled = self._tempered_scores(X)
         for i in np.flatnonzero(~filled).tolist():
-            if np.size(y[i]):  # type: ignore[arg-type]
+            if np.asarray(y[i]).size:
                 raise ValueError(f"Sequence {i} is empty, but its labelling is not.")
         found = np.zeros(len(codes))
         for i, theta in zip(np.flatnonzero(filled).tolist(), scores):
@@ -242,13 +242,13 @@ class AnswerConfidence:
         return max(self._top(theta) - self.model.ranking.score(theta, codes), 0.0)
 
     def _top(self, theta: Array) -> float:
-        """log Z or, of a loss without probabilities, the largest score."""
+        """Return log Z or, for a loss without probabilities, the largest score."""
         if self.model.loss == "softmax":
             return self.model.ranking.log_partition(theta)
         return float(self.model.ranking.k_best(theta, 1)[1][0])
 
-    def _tempered(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
-        """Scores over the temperature, of examples that are not empty, and which of them are not."""
+    def _tempered_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
+        """Return scores divided by the temperature, of examples that are not empty, and a mask of these."""
         scores, filled = self.model.part_scores(X, allowed)
         divisor = self.model.temperature
         return (theta / divisor for theta in scores), filled

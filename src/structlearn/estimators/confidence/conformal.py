@@ -21,18 +21,18 @@ _FIRST = 8
 
 
 def check_coverage(coverage: float) -> None:
-    """ValueError unless it is between 0 and 1."""
+    """Raise ValueError unless the coverage is between 0 and 1."""
     if not isinstance(coverage, Real) or not 0.0 < coverage < 1.0:
         raise ValueError(f"coverage must be a number between 0 and 1, both excluded; got {coverage!r}.")
 
 
 def examples_needed(coverage: float) -> int:
-    """The least n for which ceil((n + 1) coverage) <= n."""
+    """Return the least n for which ceil((n + 1) coverage) <= n."""
     return ceil(round(coverage / (1.0 - coverage), 9))
 
 
 def largest_score(scores: Array, n: int, coverage: float) -> float:
-    """The ceil((n + 1) coverage)-th smallest of n scores; `scores` are the finite ones of them, sorted.
+    """Return the ceil((n + 1) coverage)-th smallest of n scores; `scores` are the finite ones, sorted.
 
     ValueError if there are too few.
     """
@@ -54,7 +54,7 @@ def largest_score(scores: Array, n: int, coverage: float) -> float:
 def outputs_above(
     k_best: Callable[[int], tuple[Array, Array]], threshold: float, max_size: int
 ) -> list[Any] | None:
-    """All outputs whose scores reach the threshold, and the best in any case; None for more than max_size.
+    """Return all outputs whose scores reach the threshold, and the best always; None if above max_size.
 
     k_best : from k to the k best outputs and their scores, best first
     """

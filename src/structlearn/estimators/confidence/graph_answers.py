@@ -49,7 +49,7 @@ def _answers(asked: AskedGraphs) -> list[GraphAnswer]:
 
 
 def _warn_of_open(structure: PairwiseGraphs, answers: list[GraphAnswer], which: Array) -> None:
-    """One sentence for all graphs whose labelling may not be the best, with the numbers of the worst."""
+    """Warn once of all graphs whose labelling may not be the best, with the numbers of the worst."""
     left = [i for i, one in enumerate(answers) if not one.exact]
     if left:
         worst = max(left, key=lambda i: answers[i].missing)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structlearn import structures
-from structlearn.core.registry import located
+from structlearn.core.registry import resolve_name
 from structlearn.estimators import ESTIMATORS
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.files import attributes as forms
@@ -21,7 +21,14 @@ from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.sequences import SequenceEstimator
 from structlearn.estimators.training.fresh_fit import has_other_layout, keep_layout
 from structlearn.solvers.solution import History, Row
-from structlearn.storage.model_file import ModelFile, lines_of, nested_name, refusing, text_array, write_model
+from structlearn.storage.model_file import (
+    ModelFile,
+    nested_name,
+    refuse_damaged,
+    text_array,
+    text_lines,
+    write_model,
+)
 from structlearn.structures.unshared import Whole
 
 #: Longer arrays of numbers are no part of the header.
@@ -73,7 +80,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
 
 
 def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """The header and the arrays of a model, with those of the models inside."""
+    """Return the header and the arrays of a model, with those of the models inside."""
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
     if has_other_layout(estimator) or not forms.fits_its_weights(estimator):
@@ -115,25 +122,25 @@ def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
 
 
 def _row_map(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """What the header says of the map of the rows, where there is one, and its arrays."""
+    """Return the header's entry for the map of the rows, if there is one, and its arrays."""
     if not hasattr(estimator, "row_transformer_"):
         return {}, {}
-    from structlearn.estimators.row_maps.stored import stored_transformer, written
+    from structlearn.estimators.row_maps.stored import stored_transformer, write_steps
 
-    steps, arrays = written(stored_transformer(estimator.row_transformer_))
+    steps, arrays = write_steps(stored_transformer(estimator.row_transformer_))
     return {"row_map": steps}, arrays
 
 
 def _features(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """What the header says of features that have names, and their arrays."""
+    """Return the header's entry for features with names, and their arrays."""
     if not isinstance(estimator, SequenceEstimator) or not hasattr(estimator, "features_"):
         return {}, {}
-    about, arrays = estimator.features_.stored()
+    about, arrays = estimator.features_.to_stored()
     return {"features": about}, arrays
 
 
 def stored_parameters(estimator: StructuredEstimator) -> dict[str, object]:
-    """The parameters of an estimator as the header holds them."""
+    """Return the parameters of an estimator as the header holds them."""
     return {k: to_json(v) for k, v in estimator.get_params(deep=False).items() if is_plain(v)}
 
 
@@ -143,7 +150,7 @@ def _is_large(value: object) -> bool:
 
 
 def history_array(history: History) -> np.ndarray:
-    """The history as a model file has it: a row an evaluation."""
+    """Return the history as model files hold it: one row per evaluation."""
     return np.array(history.rows, dtype=np.float64).reshape(-1, len(Row._fields))
 
 
@@ -159,8 +166,8 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
     kind = file.header["estimator"]
     if not isinstance(kind, str) or kind not in ESTIMATORS:
         raise unknown(file.path, kind)
-    estimator = located(ESTIMATORS[kind].made)()
-    with refusing(file.path):
+    estimator = resolve_name(ESTIMATORS[kind].made)()
+    with refuse_damaged(file.path):
         parameters = {name: from_json(value) for name, value in file.header["parameters"].items()}
         forms.check_parameters(type(estimator), parameters)
         estimator.set_params(**parameters)
@@ -168,19 +175,20 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
         _set_row_map(estimator, file)
         _set_features(estimator, file)
         if hasattr(estimator, "structure"):
-            _check_own(file, structure, scoring)
+            _check_own(file, estimator, structure, scoring)
             own = build(file.header["structure"]) if structure is None else structure
-            estimator.set_params(structure=own, scoring=scoring)
+            given = {"structure": own, "scoring": scoring}
+            estimator.set_params(**{name: one for name, one in given.items() if hasattr(estimator, name)})
         estimator.structure_ = _structure(estimator, file.header)
         forms.check_sizes(estimator, file.shapes)
         estimator.certificate_ = forms.read_certificate(file.header["certificate"])
         estimator.history_ = history_of(file.load("history"))
-        texts = {name: lines_of(text) for name, text in file.load_all("text:").items()}
+        texts = {name: text_lines(text) for name, text in file.load_all("text:").items()}
     estimator.weights_ = file.load("weights", sized=True)
     if _LABEL_WEIGHTS in file.shapes:
         estimator.label_weights_ = file.load(_LABEL_WEIGHTS, sized=True)
     keep_layout(estimator)
-    inside = {name: _bundle_of(file.nested(name)) for name in file.header.get("bundled", {})}
+    inside = {name: _bundle_of(file.nested_model(name)) for name in file.header.get("bundled", {})}
     return Bundle(estimator, file.header["notes"], texts, file.load_all("array:"), inside)
 
 
@@ -191,13 +199,13 @@ def _set_fitted(estimator: StructuredEstimator, file: ModelFile) -> None:
             fitted[name.removeprefix("fitted:")] = file.load(name)
     forms.check_fitted(type(estimator), fitted)
     forms.take_loss(estimator, file.header["parameters"], fitted)
-    forms.check_structure(type(estimator), file.header["structure"], fitted)
+    forms.check_structure_header(type(estimator), file.header["structure"], fitted)
     for name, value in fitted.items():
         setattr(estimator, name, value)
 
 
 def _set_row_map(estimator: StructuredEstimator, file: ModelFile) -> None:
-    """The map of the rows, applied from its arrays, which is also what a further `fit` applies."""
+    """Set the map of the rows from its arrays; a further `fit` applies the same map."""
     if "row_map" not in file.header:
         return
     if not isinstance(estimator, MappedRows):
@@ -213,7 +221,7 @@ def _set_row_map(estimator: StructuredEstimator, file: ModelFile) -> None:
 
 
 def _set_features(estimator: StructuredEstimator, file: ModelFile) -> None:
-    """The names of the features, where they have some."""
+    """Set the names of the features, if the file has them."""
     if "features" not in file.header:
         return
     if not isinstance(estimator, SequenceEstimator):
@@ -224,12 +232,13 @@ def _set_features(estimator: StructuredEstimator, file: ModelFile) -> None:
     estimator.features_ = found
 
 
-def _check_own(file: ModelFile, structure: object, scoring: object) -> None:
-    """What is the user's own is not in the file."""
+def _check_own(file: ModelFile, estimator: StructuredEstimator, structure: object, scoring: object) -> None:
+    """Raise ValueError unless the user gives what a file cannot hold."""
     of = f"{file.path} was trained with a"
     if file.header.get("scoring") and scoring is None:
         raise ValueError(f"{of} scoring of the user's own: pass it, load(path, scoring=...).")
-    if structure is None and file.header["structure"] is None:
+    needed = not getattr(estimator, "takes_instances", False)
+    if structure is None and file.header["structure"] is None and needed:
         raise ValueError(f"{of} structure of the user's own: pass it, load(path, structure=...).")
 
 
@@ -242,7 +251,7 @@ def _structure(estimator: StructuredEstimator, header: Mapping) -> structures.St
 
 
 def history_of(values: np.ndarray) -> History:
-    """The inverse of `history_array`; ValueError for counts that are none."""
+    """Invert `history_array`; ValueError for counts that are not valid."""
     try:
         return History(map(_row, values))
     except (OverflowError, ValueError):
@@ -255,5 +264,5 @@ def _row(values: np.ndarray) -> Row:
 
 
 def unknown(path: str | Path, kind: object) -> ValueError:
-    """The refusal of a file of a later version."""
+    """Return the error for a file of a later version."""
     return ValueError(f"{path} holds a {ascii(kind)[:40]}, which this version of structlearn does not know.")

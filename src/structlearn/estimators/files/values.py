@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from structlearn.core.forms import count
 from structlearn.storage.model_file import DESCRIPTION
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 from structlearn.structures import Structure
-from structlearn.structures.registry import STRUCTURES, entry_of
+from structlearn.structures.registry import STRUCTURES, structure_entry
 from structlearn.structures.unshared import Whole
 
 #: What padding of strings may add to an array.
@@ -22,7 +23,7 @@ def describe(structure: object) -> dict[str, object] | None:
     """Name and arguments of a registered structure; None for a user's own."""
     if type(structure) is Whole:
         structure = structure.inner
-    if not isinstance(structure, Structure) or entry_of(structure) is None:
+    if not isinstance(structure, Structure) or structure_entry(structure) is None:
         return None
     arguments = structure.arguments()
     if not all(is_plain(value) or describe(value) is not None for value in arguments.values()):
@@ -31,7 +32,7 @@ def describe(structure: object) -> dict[str, object] | None:
 
 
 def build(description: Mapping | None) -> Any:
-    """The structure that `describe` described; ValueError if there is no such structure."""
+    """Build the structure that `describe` described; ValueError if there is no such structure."""
     if description is None:
         return None
     check_form(description, DESCRIPTION, "structure")
@@ -61,7 +62,7 @@ def is_plain(value: object) -> bool:
 
 
 def to_json(value: object) -> object:
-    """A value as JSON."""
+    """Return a value as JSON."""
     if isinstance(value, np.ndarray):
         return {"array": value.tolist(), "dtype": value.dtype.str, "shape": value.shape}
     if isinstance(value, np.generic):
@@ -78,7 +79,7 @@ def to_json(value: object) -> object:
 
 
 def from_json(value: object) -> Any:
-    """The inverse of `to_json`; ValueError for what it never gives."""
+    """Invert `to_json`; ValueError for what it never returns."""
     if isinstance(value, list):
         return [from_json(v) for v in value]
     if not isinstance(value, dict):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.scoring import Scoring
 from structlearn.structures import Chain, ConditionedChain
 
@@ -19,17 +19,17 @@ Allowed: TypeAlias = Sequence[Choices | None]
 
 
 def is_open(choice: object) -> bool:
-    """Whether a choice is none of one label: a set of labels, or None."""
+    """Whether a choice is not a single label but a set of labels, or None."""
     return choice is None or isinstance(choice, set | frozenset | list | tuple)
 
 
 def choices_of(choice: object) -> Iterable[object]:
-    """The labels of a choice that is not None."""
+    """Return the labels of a choice that is not None."""
     return choice if isinstance(choice, set | frozenset | list | tuple) else (choice,)
 
 
 def allowed_table(given: Allowed, lengths: Array, classes: Array, name: str) -> Array:
-    """Which labels each token of all sequences may have: a boolean array of shape (n_tokens, K)."""
+    """Return the labels that each token may have, as a boolean array of shape (n_tokens, K)."""
     if isinstance(given, str | bytes | dict | set) or not hasattr(given, "__len__"):
         raise ValueError(f"{name} must be a list with an entry per sequence, a list or None.")
     if len(given) != len(lengths):
@@ -48,30 +48,30 @@ def allowed_table(given: Allowed, lengths: Array, classes: Array, name: str) -> 
         for row, choice in zip(table[end - lengths[i] :], choices):
             if choice is not None:
                 row[:] = False
-                row[[_placed(label, place, name, i) for label in choices_of(choice)]] = True
+                row[[_place_of_label(label, place, name, i) for label in choices_of(choice)]] = True
     return table
 
 
-def _placed(label: object, place: dict[object, int], name: str, i: int) -> int:
+def _place_of_label(label: object, place: dict[object, int], name: str, i: int) -> int:
     try:
         return place[label]
     except (KeyError, TypeError):
         raise ValueError(
-            f"{name} of sequence {i} names the label {quoted(label)}, which is not among the classes."
+            f"{name} of sequence {i} names the label {quote(label)}, which is not among the classes."
         ) from None
 
 
 def shift_of(table: Array, scoring: Scoring, lengths: Array) -> Array:
-    """What the table adds to the scores of local parts: 0, or -inf for a label that is not allowed."""
+    """Return what the table adds to the scores of local parts: 0, or -inf for a label not allowed."""
     shift = np.zeros(scoring.start[-1])
-    shift[placed(table.shape, scoring, lengths)[~table]] = -np.inf
+    shift[local_places(table.shape, scoring, lengths)[~table]] = -np.inf
     return shift
 
 
-def placed(shape: tuple[int, ...], scoring: Scoring, lengths: Array) -> Array:
-    """Where the local part of each token and label is, of all examples end to end: (n_tokens, K).
+def local_places(shape: tuple[int, ...], scoring: Scoring, lengths: Array) -> Array:
+    """Return the place of the local part of each token and label, all examples end to end: (n_tokens, K).
 
-    Those are the first parts of an example, which has so many tokens (or nodes).
+    Those are the first parts of an example, whose number of tokens (or nodes) is in `lengths`.
     """
     n, k = shape
     first = np.repeat(scoring.start[:-1] - k * (np.cumsum(lengths) - lengths), lengths)
@@ -105,11 +105,14 @@ class Limits:
         return self.table is None and self.structure.forbidden is None
 
     def of(self, i: int) -> Array | float:
-        """The shift of example i."""
+        """Return the shift of example i."""
         return 0.0 if self.shift is None else self.shift[self._start[i] : self._start[i + 1]]
 
     def check(self, codes: Array, first: int, last: int) -> None:
-        """ValueError if the best labels of examples first .. last - 1 break a limit: then there are none."""
+        """Raise ValueError if the best labels of examples first .. last - 1 break a limit.
+
+        Then no labelling is allowed.
+        """
         if self.are_none:
             return
         ends = self._ends[first:last]
@@ -123,12 +126,12 @@ class Limits:
             raise self.nothing(first + int(np.searchsorted(ends, at, side="right")))
 
     def check_scores(self, parts: Array, i: int) -> None:
-        """ValueError if these scores of all parts of example i allow no labelling."""
+        """Raise ValueError if these scores of all parts of example i allow no labelling."""
         if not self.are_none and not self.structure.allows(parts):
             raise self.nothing(i)
 
     def nothing(self, i: int) -> ValueError:
-        """The error for example i, of which no labelling is allowed."""
+        """Return the error for example i, for which no labelling is allowed."""
         what = (
             "constraints"
             if self.table is None

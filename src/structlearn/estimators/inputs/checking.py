@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.doubts import doubt_alike
+from structlearn.core.errors import doubt_alike
 from structlearn.core.threads import in_order
 from structlearn.core.wording import kind_of
 from structlearn.estimators.scikit import Rows, Table, check_is_fitted
@@ -26,12 +26,12 @@ Tables: TypeAlias = Sequence[Table] | Array
 #: Rows that are checked at a time, where all are too many.
 ROWS_AT_ONCE = 1 << 16
 VALUES_AT_ONCE = 1 << 20
-#: From so many bytes on, threads share out what is copied and checked.
+#: From this many bytes on, threads share the copying and checking.
 BYTES_SHARED = 1 << 24
 
 
-def check_weights(sample_weight: ArrayLike | None, n_examples: int) -> Array | None:
-    """Sample weights as an array of n finite numbers >= 0, not all zero; None stays None."""
+def check_sample_weight(sample_weight: ArrayLike | None, n_examples: int) -> Array | None:
+    """Return sample weights as an array of n finite numbers >= 0, not all zero; None stays None."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -47,7 +47,7 @@ def check_weights(sample_weight: ArrayLike | None, n_examples: int) -> Array | N
 
 
 def summed_duplicates(X: Any) -> Any:
-    """`X` itself, or a copy in which repeated entries of a sparse matrix are added up."""
+    """Return `X` itself, or a copy in which repeated entries of a sparse matrix are added up."""
     if sparse.issparse(X):
         check_csr(X)
         if not X.has_canonical_format:
@@ -66,7 +66,7 @@ def for_no_examples(method: F) -> F:
             return []
         return method(self, X, *args, **options)
 
-    return ask  # type: ignore[return-value]
+    return cast("F", ask)
 
 
 def _is_list(data: object) -> bool:
@@ -75,7 +75,7 @@ def _is_list(data: object) -> bool:
 
 
 def as_list(data: Any, name: str) -> Sequence[Any]:
-    """A list, tuple or array of examples, one or more; outputs, y, are not sparse."""
+    """Return a non-empty list, tuple or array of examples as it is; outputs y must not be sparse."""
     if name == "y":
         refuse_sparse(data)
     if not _is_list(data):
@@ -135,7 +135,7 @@ class Stacked(Sequence[Rows]):
     @overload
     def __getitem__(self, key: slice) -> list[Rows]: ...
     def __getitem__(self, key: int | slice) -> Rows | list[Rows]:
-        """The rows of an example; of a slice, a list of them."""
+        """Return the rows of an example, or a list of them for a slice."""
         ends, lengths = self.ends[key], self.lengths[key]
         if not isinstance(key, slice):
             return self.rows[ends - lengths : ends]
@@ -155,7 +155,7 @@ class Stacked(Sequence[Rows]):
 def stack_examples(
     X: Tables, *, ndim: int, noun: str, n_features: int | None = None, n_jobs: int = 1
 ) -> tuple[Rows, Array]:
-    """All examples' feature rows in one matrix, and each example's shape without the feature axis.
+    """Stack all examples' feature rows in one matrix; return it with each example's shape without that axis.
 
     `X` is a list of arrays with `ndim` axes, the last of which is the features, or (for ndim = 2) of sparse
     matrices. float32 stays float32 if all examples are. Data that is laid out like this already (packed, see
@@ -176,7 +176,7 @@ def stack_examples(
         rows.sum_duplicates()
         values = rows.data
     else:
-        rows = _stacked(examples if ndim == 2 else [x.reshape(-1, widths[0]) for x in examples], n_jobs)
+        rows = _concatenate(examples if ndim == 2 else [x.reshape(-1, widths[0]) for x in examples], n_jobs)
         values = rows
     if not _is_finite(values, n_jobs):
         bad = next(i for i, x in enumerate(examples) if not np.isfinite(getattr(x, "data", x)).all())
@@ -184,8 +184,8 @@ def stack_examples(
     return rows, shapes
 
 
-def _stacked(arrays: list[Array], n_jobs: int) -> Array:
-    """As `np.concatenate`, by so many threads where there is much to copy: the pages are new, and dear."""
+def _concatenate(arrays: list[Array], n_jobs: int) -> Array:
+    """Concatenate arrays, with `n_jobs` threads if there is much to copy: touching new pages is slow."""
     ends = np.cumsum([len(one) for one in arrays])
     kind = np.result_type(*{one.dtype for one in arrays})
     out = np.empty((ends[-1], arrays[0].shape[1]), kind)
@@ -270,7 +270,7 @@ def check_feature_count(got: int, expected: int, name: str) -> None:
 
 
 def label_arrays(y: Outputs, noun: str) -> tuple[list[Array], Array]:
-    """`y` as a list of 1-D label arrays of one kind (strings, integers ...), and all of them end to end."""
+    """Return `y` as 1-D label arrays of one type (strings, integers ...), and all of them end to end."""
     arrays = []
     for i, one in enumerate(as_list(y, "y")):
         labels = np.asarray(one)
@@ -288,19 +288,19 @@ def label_arrays(y: Outputs, noun: str) -> tuple[list[Array], Array]:
 
 
 def label_codes(y: Outputs, noun: str, classes: Array | None = None) -> tuple[Array, Array, Array]:
-    """Classes, all labels end to end as positions in them, and how many labels each example has.
+    """Return the classes, all labels end to end as positions in them, and the number of labels per example.
 
     `classes` are all that there are, sorted, where y may lack some.
     """
     if isinstance(y, Coded):
         return y.classes, y.codes, y.lengths
     arrays, labels = label_arrays(y, noun)
-    classes, codes = coded(labels, classes)
+    classes, codes = encode_labels(labels, classes)
     return classes, codes, np.array([len(one) for one in arrays])
 
 
-def coded(labels: Array, classes: Array | None) -> tuple[Array, Array]:
-    """Classes, those of the labels unless given, and the labels as positions in them."""
+def encode_labels(labels: Array, classes: Array | None) -> tuple[Array, Array]:
+    """Return the classes, those of the labels unless given, and the labels as positions in them."""
     if classes is None:
         found, codes = np.unique(labels, return_inverse=True)
         return found, codes
@@ -308,7 +308,7 @@ def coded(labels: Array, classes: Array | None) -> tuple[Array, Array]:
 
 
 def check_two_classes(classes: Array) -> None:
-    """ValueError for a single class; a warning of two that look like one."""
+    """Raise ValueError for a single class; warn of two that look like one."""
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least two.")
     doubt_alike(classes)

@@ -17,7 +17,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.registry import one_of
 from structlearn.core.sentences import ParameterError, Statement
-from structlearn.core.wording import plain, quoted
+from structlearn.core.wording import plain, quote
 from structlearn.estimators.inputs.checking import label_codes
 from structlearn.metrics import Outputs
 from structlearn.structures import Chain, ConditionedChain
@@ -41,7 +41,7 @@ class BrokenStep(NamedTuple):
 def forbidden_steps(
     constraints: Constraints, classes: Array, unknown: str | None = None
 ) -> list[Step] | None:
-    """The steps between positions in `classes` that constraints forbid; ValueError for what is none.
+    """Return the steps between positions in `classes` that constraints forbid; ValueError if not valid.
 
     unknown : what stands for labels that are not known, to and from which every step is free
     """
@@ -55,7 +55,7 @@ def forbidden_steps(
         for label in pair:
             if label is not None and not (isinstance(label, Hashable) and label in place):
                 raise ValueError(
-                    f"constraints name the label {quoted(label)}, which is not among the classes of y."
+                    f"constraints name the label {quote(label)}, which is not among the classes of y."
                 )
         before, after = (None if label is None else place[label] for label in pair)
         steps.append((before, after))
@@ -75,7 +75,7 @@ def _pairs(constraints: Iterable[object]) -> list[tuple[object, object]]:
 
 
 def _of_scheme(scheme: str, classes: Array, unknown: str | None) -> list[Step]:
-    tags = {k: _parsed(label, scheme) for k, label in enumerate(classes.tolist()) if label != unknown}
+    tags = {k: _parse_label(label, scheme) for k, label in enumerate(classes.tolist()) if label != unknown}
     outside: dict[int | None, tuple[str, str]] = {None: ("O", "")}
     around = outside | tags
     return [
@@ -93,7 +93,7 @@ def _may_follow(before: tuple[str, str], after: tuple[str, str], scheme: str) ->
     return scheme == "bio" or not is_open
 
 
-def _parsed(label: object, scheme: str) -> tuple[str, str]:
+def _parse_label(label: object, scheme: str) -> tuple[str, str]:
     """Mark (by BIOES) and type of a label; ValueError if the scheme has no such label."""
     mark, dash, kind = str(label).partition("-")
     if mark not in set(SCHEMES[scheme]) or (mark == "O" and dash):
@@ -103,13 +103,13 @@ def _parsed(label: object, scheme: str) -> tuple[str, str]:
             "list of forbidden pairs, or {constraints=None}.",
             constraints=scheme,
             marks=marks,
-            label=quoted(label),
+            label=quote(label),
         )
     return _AS_IN_BIOES.get(mark, mark), kind
 
 
 def scheme_of(y: Outputs, unknown: str | None = None) -> str | None:
-    """The scheme that all labels follow, or None. (IOB1 needs none: all its sequences can be read.)"""
+    """Return the scheme that all labels follow, or None. (IOB1 needs none: all its sequences can be read.)"""
     classes, codes, lengths = label_codes(y, "sequence")
     marks = {str(label)[:1] for label in classes.tolist()}
     scheme = "bilou" if marks & {"L", "U"} else "bioes" if marks & {"E", "S"} else "bio"
@@ -123,18 +123,18 @@ def scheme_of(y: Outputs, unknown: str | None = None) -> str | None:
 def first_broken(
     structure: Chain | ConditionedChain, classes: Array, codes: Array, lengths: Array
 ) -> BrokenStep | None:
-    """The first forbidden step of label sequences, end to end."""
+    """Return the first forbidden step in label sequences that stand end to end; None if there is none."""
     wrong = np.flatnonzero(structure.broken(codes, lengths))
     if not wrong.size:
         return None
     token, ends = int(wrong[0]), np.cumsum(lengths)
     i = int(np.searchsorted(ends, token, side="right"))
     step, first, _ = structure.masks
-    own = quoted(classes[codes[token]])
+    own = quote(classes[codes[token]])
     if token == ends[i] - lengths[i] and first[codes[token]] < 0:
         return BrokenStep(i, token, f"{own} may not be the first label")
     if token > ends[i] - lengths[i] and step[codes[token - 1], codes[token]] < 0:
-        return BrokenStep(i, token, f"{own} may not come after {quoted(classes[codes[token - 1]])}")
+        return BrokenStep(i, token, f"{own} may not come after {quote(classes[codes[token - 1]])}")
     return BrokenStep(i, token, f"{own} may not be the last label")
 
 
@@ -146,7 +146,7 @@ def check_steps(
     lengths: Array,
     which: Array | None = None,
 ) -> None:
-    """ValueError that names the first sequence whose gold labels make a forbidden step.
+    """Raise ValueError that names the first sequence whose gold labels make a forbidden step.
 
     which : what the sequences are called; 0, 1, 2 ... unless given
     """
@@ -158,21 +158,21 @@ def check_steps(
             "Sequence {i} breaks {given}: at position {position} {reason}; correct its labels, or train "
             "with {constraints=None}.",
             i=i,
-            given=told(constraints),
+            given=describe_constraints(constraints),
             position=position,
             reason=found.reason,
         )
 
 
 def check_labels(constraints: Constraints, y: Outputs | None) -> None:
-    """The same of the labels as users pass them, before they are dealt out to workers; None is theirs."""
+    """Check the labels as users pass them, before they are dealt out to workers; None is left to these."""
     if constraints is not None and y is not None:
         classes, codes, lengths = label_codes(y, "sequence")
         chain = Chain(len(classes), forbidden=forbidden_steps(constraints, classes))
         check_steps(constraints, chain, classes, codes, lengths)
 
 
-def told(constraints: Constraints) -> Statement:
+def describe_constraints(constraints: Constraints) -> Statement:
     """Return constraints as the object of a sentence."""
     if isinstance(constraints, str):
         return Statement("{constraints=}", constraints=plain(constraints))

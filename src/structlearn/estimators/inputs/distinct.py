@@ -16,7 +16,7 @@ ROWS_AT_ONCE = 4096
 
 
 def canonical_examples(X: Rows, codes: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Distinct examples in an order that does not depend on how they came, and all examples' weights.
+    """Return distinct examples in an order independent of how they came, and all examples' weights.
 
     Equal rows with equal outputs become one example of their summed weight: a weight of 2 then is the same
     problem as a repeated row, up to rounding, and so is any order of the rows.

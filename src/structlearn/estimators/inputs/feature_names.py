@@ -19,26 +19,26 @@ Names: TypeAlias = Callable[[Array], list[str]]
 CONSTANT = "(constant)"
 
 
-def numbered(prefix: str, first: int = 0) -> Names:
-    """Names that are numbers: x0, x1 ..."""
-    return partial(_numbered, prefix, first)
+def numbered_names(prefix: str, first: int = 0) -> Names:
+    """Return names with numbers: x0, x1 ..."""
+    return partial(_number_names, prefix, first)
 
 
-def _numbered(prefix: str, first: int, places: Array) -> list[str]:
+def _number_names(prefix: str, first: int, places: Array) -> list[str]:
     return [f"{prefix}{first + place}" for place in places.tolist()]
 
 
 def listed_names(names: Sequence[str]) -> Names:
-    """Names of a list."""
-    return partial(_listed, names)
+    """Return the names in a list."""
+    return partial(_names_at, names)
 
 
-def _listed(names: Sequence[str], places: Array) -> list[str]:
+def _names_at(names: Sequence[str], places: Array) -> list[str]:
     return [str(names[place]) for place in places.tolist()]
 
 
 def looked_up(names: Mapping[int, str], others: Names) -> Names:
-    """Names of a mapping, and those of columns that it has not."""
+    """Return names from a mapping; columns that it lacks have their other names."""
 
     def found(places: Array) -> list[str]:
         missing = [place for place in places.tolist() if place not in names]
@@ -49,7 +49,7 @@ def looked_up(names: Mapping[int, str], others: Names) -> Names:
 
 
 def own_names(estimator: Any) -> Names:
-    """What an estimator itself knows: names of tokens' features, those of a data frame, or x0, x1 ..."""
+    """Return the names an estimator knows: of tokens' features, of a data frame's columns, or x0, x1 ..."""
     if hasattr(estimator, "row_transformer_"):
         return mapped_names(estimator)
     if isinstance(getattr(estimator, "features_", None), TokenFeatures):
@@ -58,37 +58,37 @@ def own_names(estimator: Any) -> Names:
 
 
 def input_names(estimator: Any) -> Names:
-    """Those of a data frame's columns, those that an application gives (`_input_names`), or x0, x1 ..."""
+    """Return the names of a frame's columns, those of an application (`_input_names`), or x0, x1 ..."""
     if getattr(estimator, "feature_names_in_", None) is not None:
         return listed_names(estimator.feature_names_in_)
     own: Names | None = getattr(estimator, "_input_names", None)
-    return own or numbered("x")
+    return own or numbered_names("x")
 
 
 def mapped_names(estimator: Any, inputs: Sequence[str] | None = None) -> Names:
-    """What a transformer makes of the names of its columns; mapped0, mapped1 ... where it has no say."""
+    """Return a transformer's names for its outputs; mapped0, mapped1 ... if it has none."""
     from structlearn.estimators.row_maps.stored import stored_transformer
 
     try:
         transformer = stored_transformer(estimator.row_transformer_)
     except ValueError:  # one that no file can hold
-        return numbered("mapped")
+        return numbered_names("mapped")
     if inputs is None:
         inputs = input_names(estimator)(np.arange(transformer.n_features_in_))
     return listed_names(transformer.names([str(one) for one in inputs]))
 
 
 def token_feature_names(features: TokenFeatures) -> Names:
-    """Names that are kept; else hashes."""
+    """Return the names that are kept, else hashes."""
     if features.hash_bits is not None:
-        return numbered("hash ")
+        return numbered_names("hash ")
     if features.names_ is not None:
         return listed_names(features.names_)
     return lambda places: [f"#{key:016x}" for key in features.keys_[places].tolist()]
 
 
 def token_names_in(features: TokenFeatures, X: Sequence[Sequence[TokenForm]]) -> Names:
-    """Names that a text has itself, and those that are kept."""
+    """Return the names that a text has itself, and those that are kept."""
     if features.names_ is not None:
         return token_feature_names(features)
     names = [*names_read(X), *array_names(features.n_arrays_)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 
 #: The type of pandas' value for what is missing.
 _NA = "NAType"
@@ -34,30 +34,30 @@ def is_missing(value: object) -> bool:
 
 
 def column_names(X: Any) -> list[str]:
-    """The names of a frame's columns."""
+    """Return the names of a frame's columns."""
     return [str(name) for name in X.columns]
 
 
 def check_no_dates(X: Any) -> None:
-    """ValueError for a frame with a column of dates or times."""
+    """Raise ValueError for a frame with a column of dates or times."""
     for name, kind in zip(X.columns, X.dtypes) if is_frame(X) else ():
         is_date = kind.is_temporal() if hasattr(kind, "is_temporal") else getattr(kind, "kind", "") in "Mm"
         if is_date:
             raise ValueError(
-                f"Column {quoted(name)} holds dates or times: make numbers of them (a year, days since one "
+                f"Column {quote(name)} holds dates or times: make numbers of them (a year, days since one "
                 "day) or words (a month), or leave the column out."
             )
 
 
 def rows_between(X: Any, a: int, b: int) -> Any:
-    """Some rows of a frame, a matrix or an array, to be changed at will."""
+    """Return some rows of a frame, a matrix or an array as a copy that may be changed."""
     if not is_frame(X):
         return X[a:b].copy()
     return X.iloc[a:b].copy() if hasattr(X, "iloc") else X[a:b].clone()
 
 
 def column_arrays(X: Any) -> list[Array]:
-    """The columns of a frame, or of an array: floats, NaN where missing; or objects, where not numbers."""
+    """Return the columns of a frame or an array: floats, NaN if missing; objects if not numbers."""
     if hasattr(X, "iloc"):
         return [_pandas_column(X.iloc[:, j]) for j in range(X.shape[1])]
     if is_frame(X):
@@ -66,7 +66,7 @@ def column_arrays(X: Any) -> list[Array]:
 
 
 def frame_array(X: Any) -> Array:
-    """A frame as an array: of floats if all its columns are numbers, else of objects."""
+    """Return a frame as an array: of floats if all its columns are numbers, else of objects."""
     columns = column_arrays(X)
     if all(one.dtype.kind == "f" for one in columns):
         return np.column_stack(columns)

@@ -72,7 +72,7 @@ class Examples(NamedTuple):
 
 
 def read_examples(X: Images, connectivity: int) -> Examples:
-    """A list of images, (rows, columns, d) arrays, and of graphs, tuples (nodes, edges[, edge features]).
+    """Read a list of images, (rows, columns, d) arrays, and graphs, tuples (nodes, edges[, edge features]).
 
     Packed ones are not copied.
     """
@@ -152,7 +152,7 @@ def _all_types(types: Sequence[Array | None]) -> list[Array] | None:
 
 
 def _distinct(examples: Sequence[Example]) -> tuple[list[Graph], Array]:
-    """Different graphs, with types of their nodes, in their order, and which of them each is."""
+    """Return the distinct graphs, by edges and types of nodes, and the number of each example's graph."""
     numbers: dict[tuple[object, ...], int] = {}
     which = [numbers.setdefault(_key(one), len(numbers)) for one in examples]
     _, first = np.unique(which, return_index=True)
@@ -196,7 +196,7 @@ def graph_scoring(
     intercept: bool,
     memory: Memory | None = None,
 ) -> JointScoring:
-    """The scoring of nodes and of edges, by their rows of features.
+    """Return the scoring of nodes and of edges from their rows of features.
 
     shapes : (n_examples, 2), as the structure counts them. sizes : parts of a node and of an edge
     """
@@ -212,6 +212,6 @@ def check_edge_features(scoring: JointScoring, expected: int) -> None:
 
 
 def squared_contrasts(examples: Examples) -> Array:
-    """||x_i - x_j||^2 of every edge, over the node features."""
+    """Return ||x_i - x_j||^2 of every edge, over the node features."""
     nodes, ends = examples.nodes.astype(np.float64, copy=False), examples.ends
     return np.square(nodes[ends[:, 0]] - nodes[ends[:, 1]]).sum(axis=1)

@@ -17,19 +17,19 @@ _NAMES = {4: ("right", "down"), 8: ("right", "down", "down right", "down left"),
 
 
 def n_axes(connectivity: int) -> int:
-    """How many axes have positions: 2 of images, 3 of volumes; ValueError for other numbers of neighbours."""
+    """Return the number of axes of positions: 2 for images, 3 for volumes; ValueError for other numbers."""
     if connectivity not in _STEPS:
         raise ValueError(f"connectivity is 4 or 8, for images, or 6, for volumes; got {connectivity!r}.")
     return len(_STEPS[connectivity][0])
 
 
 def direction_names(connectivity: int) -> list[str]:
-    """What the directions of edges are called, in their order."""
+    """Return the names of the edges' directions, in order."""
     return list(_NAMES[connectivity])
 
 
 def grid(shape: tuple[int, ...], connectivity: int) -> Graph:
-    """Cells, row by row, plane by plane, each joined with its neighbours."""
+    """Return the cells, row by row and plane by plane, each joined with its neighbours."""
     if len(shape) == 2:
         return grid_graph(*shape, connectivity)
     cell = np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
@@ -42,18 +42,18 @@ def grid(shape: tuple[int, ...], connectivity: int) -> Graph:
 
 
 def edge_directions(edges: Array, shape: tuple[int, ...], connectivity: int) -> Array:
-    """One-hot rows of the directions of a grid's edges; of another graph's all are the first."""
+    """Return one-hot rows of the directions of a grid's edges; edges of another graph all have the first."""
     if len(shape) == 1:
         return np.eye(1, len(_STEPS[connectivity]))[np.zeros(len(edges), dtype=int)]
     return (_steps(edges, shape)[:, None] == np.array(_STEPS[connectivity])).all(axis=2).astype(np.float64)
 
 
 def edge_lengths(edges: Array, shape: tuple[int, ...]) -> Array:
-    """1, and sqrt 2 for the diagonals of a grid."""
+    """Return the length of each edge: 1, and sqrt 2 for the diagonals of a grid."""
     return np.ones(len(edges)) if len(shape) == 1 else np.linalg.norm(_steps(edges, shape), axis=1)
 
 
 def _steps(edges: Array, shape: tuple[int, ...]) -> Array:
-    """How far each edge leads along each axis."""
+    """Return how far each edge leads along each axis."""
     here, there = (np.stack(np.unravel_index(end, shape), axis=1) for end in edges.T)
     return there - here

@@ -10,7 +10,7 @@ from structlearn.core.contract import Array
 
 
 def group_ids(groups: Sequence[object] | Array, n_features: int) -> Array:
-    """The group of each feature, 0 .. n_groups - 1, from ids or from lists of feature indices."""
+    """Return the group of each feature, 0 .. n_groups - 1, from ids or from lists of feature indices."""
     if all(isinstance(group, Sequence | np.ndarray) and not isinstance(group, str) for group in groups):
         return _ids_of_lists([np.asarray(group) for group in groups], n_features)
     ids = np.asarray(groups)

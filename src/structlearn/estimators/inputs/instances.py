@@ -14,18 +14,21 @@ def own_instances(given: object, instances: Sequence[object], examples: Sequence
     The shape of an example is then (parts, number of the example).
     """
     if len(instances) != len(examples):
-        raise ValueError(f"instances must have one entry per example ({len(examples)}); got {len(instances)}.")
+        raise ValueError(
+            f"instances must have one entry per example ({len(examples)}); got {len(instances)}."
+        )
     structure = as_structure(given)
     if not isinstance(structure, OwnStructure) or not structure.needs_instances:
         raise TypeError(
-            f"instances are for an oracle of your own with maximize(theta, x); {type(given).__name__} has none."
+            "instances are for an oracle of your own with maximize(theta, x), which "
+            f"{type(given).__name__} has not."
         )
-    return OwnStructure(given, list(instances))
+    return OwnStructure(structure.inner, list(instances))
 
 
 def takes_instances(given: object) -> bool:
     """Whether an oracle of the user's own asks for what belongs to the example."""
-    return given is not None and not isinstance(given, Structure) and _needs(as_structure(given))
+    return given is not None and _needs(as_structure(given))
 
 
 def _needs(structure: Structure) -> bool:

@@ -35,7 +35,7 @@ class Pieces:
 def gold_and_cost(
     structure: Structure, outputs: Sliceable, scoring: Scoring, memory: Memory, **options: object
 ) -> tuple[SparseVertices, Array]:
-    """`encode_many` and `cost_many` of all examples. `outputs` gives lists of outputs by slices.
+    """Return `encode_many` and `cost_many` of all examples. `outputs` gives lists of outputs by slices.
 
     Whatever belongs to single examples is cut where they are: outputs, shapes, and the structure's options.
     """

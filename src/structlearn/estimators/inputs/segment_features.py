@@ -30,7 +30,7 @@ class SegmentedRows(Stacked):
 def rows_of_segments(
     X: Any, features: Callable[[Any, int, int], Named] | str, most: int, bits: int
 ) -> sparse.csr_matrix:
-    """Rows of the segments of sentences, by a function or as the sentences bring them."""
+    """Return the rows of the segments of sentences, from a function or as the sentences bring them."""
     if callable(features):
         return segment_rows(
             [one for one in map(tokens_of, as_list(X, "X")) if len(one)], features, most, bits
@@ -47,7 +47,7 @@ def rows_of_segments(
 def segment_rows(
     sentences: Sequence[Any], features: Callable[[Any, int, int], Named], most: int, bits: int
 ) -> sparse.csr_matrix:
-    """Rows of the segments of up to `most` tokens of sentences, by first token and length.
+    """Return the rows of all segments of up to `most` tokens, by first token and length.
 
     A segment that would end behind its sentence has a row without features.
     """

@@ -17,7 +17,7 @@ LabelledSpan: TypeAlias = tuple[int, int, Any]
 
 
 def coded_spans(y: Outputs) -> tuple[Array, list[Array]]:
-    """Sorted labels, and each sentence's spans as rows (start, end, number of the label)."""
+    """Return the sorted labels, and each sentence's spans as rows (start, end, number of the label)."""
     checked = [checked_spans(spans, i) for i, spans in enumerate(as_list(y, "y"))]
     labels = [label for spans in checked for _, _, label in spans]
     if not labels:
@@ -35,7 +35,7 @@ def coded_spans(y: Outputs) -> tuple[Array, list[Array]]:
 
 
 def checked_spans(spans: Any, i: int) -> Sequence[LabelledSpan]:
-    """The spans of sentence i; ValueError for what is no triple."""
+    """Return the spans of sentence i; ValueError for anything that is not a triple."""
     if isinstance(spans, str) or not hasattr(spans, "__len__"):
         raise ValueError(f"The spans of sentence {i} must be a list of (start, end, label).")
     for span in spans:

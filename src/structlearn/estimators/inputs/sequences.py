@@ -33,12 +33,12 @@ class SequenceReader:
     def rows(self, X: Tables) -> tuple[Rows, Array]:
         """Return the rows of all sequences, end to end, as they are given, and the lengths."""
         rows, shapes = stack_examples(
-            self.numbered(X), ndim=2, noun=self.noun, n_features=self.row_map.n_given
+            self.number_features(X), ndim=2, noun=self.noun, n_features=self.row_map.n_given
         )
         return rows, shapes[:, 0]
 
-    def numbered(self, X: Tables) -> Tables:
-        """Number features that have names as training did; ValueError for the other kind of features."""
+    def number_features(self, X: Tables) -> Tables:
+        """Map features with names to numbers as training did; ValueError for features of the other kind."""
         if not is_named(X) and not has_pairs(X):
             if self.features is not None and has_words(X):
                 raise ValueError(
@@ -52,7 +52,7 @@ class SequenceReader:
 
 
 def learn_features(X: Tables) -> tuple[Tables, TokenFeatures | None]:
-    """Number the features of training data, where they have names; return those as well."""
+    """Map the features of training data to numbers, if they have names; return the names as well."""
     rows: Tables = TokenFeatures().fit_transform(X) if is_named(X) or has_pairs(X) else X
     return rows, rows.features if isinstance(rows, NamedRows) else None
 

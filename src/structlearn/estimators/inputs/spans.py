@@ -42,7 +42,7 @@ class Mark(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def mark_of(tag: str) -> Mark:
-    """What a tag says."""
+    """Return the mark and the type of a tag."""
     kind, _, own = tag.partition("-")
     if kind == OUTSIDE:
         return Mark(OUTSIDE, "")
@@ -55,18 +55,18 @@ def is_mark(tag: str) -> bool:
 
 
 def tag_type(tag: str) -> str:
-    """The type of a tag: "NP" of "B-NP", "" of "O" and of a bare "B"."""
+    """Return the type of a tag: "NP" of "B-NP", "" of "O" and of a bare "B"."""
     return mark_of(tag).type
 
 
-def parted(before: str, tag: str) -> bool:
+def is_boundary(before: str, tag: str) -> bool:
     """Whether no span goes on from a tag to the next one."""
     one, other = mark_of(before), mark_of(tag)
     return other.kind in "BSO" or one.kind in "ESO" or one.type != other.type
 
 
 def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
-    """(type, first, last + 1) of each span of one sentence, in their order.
+    """Return (type, first, last + 1) of each span of one sentence, in order.
 
     >>> spans(["B-NP", "I-NP", "O", "I-NP", "S-LOC"])
     [('NP', 0, 2), ('NP', 3, 4), ('LOC', 4, 5)]
@@ -74,7 +74,7 @@ def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
     found = []
     before, first = OUTSIDE, 0
     for at, tag in enumerate([*tags, OUTSIDE]):
-        if parted(before, tag):
+        if is_boundary(before, tag):
             if mark_of(before).kind != OUTSIDE:
                 found.append((tag_type(before), first, at))
             first = at
@@ -107,12 +107,12 @@ class SpanReading:
         return f"I-{text}" if self.plain and text != OUTSIDE else text
 
     def read(self, labels: Sequence[Any]) -> list[tuple[int, int, Any]]:
-        """(start, end, label) of each span of a sentence; a label is a type or, where plain, itself."""
+        """Return (start, end, label) of each span of a sentence; a label is a type or, if plain, itself."""
         found = spans(map(self._tag, labels))
         return [(first, end, labels[first] if self.plain else own) for own, first, end in found]
 
     def rows(self, found: Iterable[tuple[int, int, Any]]) -> Array:
-        """What `read` found, as structures take it: (begin, end, kind)."""
+        """Return what `read` found as structures take it: (begin, end, kind)."""
         rows = [(first, end, self._kinds[str(own)]) for first, end, own in found]
         return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
@@ -120,11 +120,11 @@ class SpanReading:
     def labels(self) -> SpanLabels:
         """The kinds of the classes, and which of them are parted."""
         kind = [-1 if tag[:1] == OUTSIDE else self._kinds[tag_type(tag)] for tag in self._tags]
-        between = [[parted(before, tag) for tag in self._tags] for before in self._tags]
+        between = [[is_boundary(before, tag) for tag in self._tags] for before in self._tags]
         return SpanLabels(np.array(kind), np.array(between))
 
 
 @lru_cache(maxsize=16)
 def span_reading(classes: tuple[object, ...]) -> SpanReading:
-    """The reading of these labels."""
+    """Return the way in which these labels are read as spans."""
     return SpanReading(classes)

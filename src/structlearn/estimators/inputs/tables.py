@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def make_table_transformer(*, scale: bool = True, min_frequency: float | None = 5) -> ColumnTransformer:
-    """A `ColumnTransformer` for a table with numbers, text and missing values, as a `row_transformer`.
+    """Make a `ColumnTransformer` for a table with numbers, text and missing values, as a `row_transformer`.
 
     Numbers are standardised; missing ones become the median, and a column of zeros and ones says where. Text
     becomes a column of zeros and ones for each level: rare levels, and those that training never saw, share
@@ -54,12 +54,12 @@ def make_table_transformer(*, scale: bool = True, min_frequency: float | None = 
 
 
 def number_columns(X: Any) -> list[int]:
-    """Where the columns of numbers are."""
+    """Return the places of the columns of numbers."""
     return _columns(X, numbers=True)
 
 
 def text_columns(X: Any) -> list[int]:
-    """Where all others are."""
+    """Return the places of all other columns."""
     return _columns(X, numbers=False)
 
 

@@ -32,12 +32,12 @@ def has_pairs(X: Any) -> TypeGuard[Sequence[tuple[Sequence[Any], Array]]]:
 
 
 def tokens_of(sentence: Any) -> Any:
-    """A sentence without the array beside it."""
+    """Return a sentence without the array beside it."""
     return sentence[0] if is_pair(sentence) else sentence
 
 
 def without_arrays(X: Any) -> Any:
-    """Sentences without the arrays beside them."""
+    """Return sentences without the arrays beside them."""
     return [tokens_of(one) for one in X] if has_pairs(X) else X
 
 
@@ -54,14 +54,14 @@ class TokenArrays:
 
     @classmethod
     def of(cls, X: Any) -> TokenArrays:
-        """Those of sentences that are in memory."""
+        """Read the arrays of sentences that are in memory."""
         found = cls()
         for i, sentence in enumerate(X if isinstance(X, list | tuple) else ()):
-            found.taken(i, sentence)
+            found.take(i, sentence)
         return found
 
-    def taken(self, i: int, sentence: Any) -> Any:
-        """The tokens of sentence i; ValueError for an array that does not go with them."""
+    def take(self, i: int, sentence: Any) -> Any:
+        """Take the array of sentence i and return its tokens; ValueError if the array does not fit them."""
         paired = is_pair(sentence)
         if self._paired not in (None, paired):
             has, others = ("an", "no") if paired else ("no", "an")
@@ -73,10 +73,10 @@ class TokenArrays:
         if not is_pair(sentence):
             return sentence
         tokens, array = sentence
-        self._found.append(self._checked(i, len(tokens), array))
+        self._found.append(self._check_array(i, len(tokens), array))
         return tokens
 
-    def _checked(self, i: int, length: int, array: Array) -> Array:
+    def _check_array(self, i: int, length: int, array: Array) -> Array:
         if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "biuf":
             raise ValueError(
                 f"Sentence {i} has an array of {array.dtype} and shape {array.shape} beside its tokens; it "
@@ -97,7 +97,7 @@ class TokenArrays:
         return found
 
     def check(self, n_columns: int) -> None:
-        """ValueError unless there are as many columns as a model was trained with."""
+        """Raise ValueError unless there are as many columns as the model was trained with."""
         if self.n_columns == n_columns:
             return
         if not n_columns:
@@ -113,7 +113,7 @@ class TokenArrays:
         )
 
     def rows(self, columns: Array, n_features: int) -> sparse.csr_matrix:
-        """All rows as a matrix of so many features, in which the arrays' columns have these places."""
+        """Return all rows as a matrix of `n_features` columns, with the arrays' columns at these places."""
         values = np.concatenate(self._found)
         order = np.argsort(columns, kind="stable")
         indices = np.tile(columns[order].astype(np.int32), len(values))
@@ -124,7 +124,7 @@ class TokenArrays:
         return made
 
     def beside(self, given: S) -> S:
-        """Rows of tokens' features with the arrays' columns behind them, in float32."""
+        """Return rows of token features with the arrays' columns appended, in float32."""
         if not self.n_columns:
             return given
         own = self.rows(np.arange(self.n_columns), self.n_columns)
@@ -132,5 +132,5 @@ class TokenArrays:
 
 
 def array_names(n_columns: int) -> list[str]:
-    """What the features of arrays are called."""
+    """Return the names of the features of arrays."""
     return [f"array:{j}" for j in range(n_columns)]

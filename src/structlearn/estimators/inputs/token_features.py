@@ -17,11 +17,12 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.forms import count
 from structlearn.core.sentences import ParameterError
 from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.token_arrays import array_names
 from structlearn.estimators.inputs.token_reading import TokenReader
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 #: Vocabularies of fewer features keep their names unless told otherwise.
 FEW = 1_000_000
@@ -94,7 +95,7 @@ class TokenFeatures:
         names = list(read.names)
         self.n_arrays_ = read.arrays.n_columns
         if self.hash_bits is not None:
-            return self._with(None, np.empty(0, dtype=np.uint64))._encoded(read, self.places(names))
+            return self._with(None, np.empty(0, dtype=np.uint64))._encode(read, self.places(names))
         kept = np.bincount(read.entries[0], minlength=len(names)) >= self.min_count
         if not names and not self.n_arrays_:
             raise ValueError("No token has a feature; give some.")
@@ -104,20 +105,20 @@ class TokenFeatures:
         found = list(dict.fromkeys([*found, *array_names(self.n_arrays_)]))
         keeps = len(found) < FEW if self.keep_names is None else self.keep_names
         self._with(found, None) if keeps else self._with(None, _keys(found))
-        return self._encoded(read, np.where(kept, np.cumsum(kept) - 1, -1))
+        return self._encode(read, np.where(kept, np.cumsum(kept) - 1, -1))
 
     def transform(self, X: Iterable[Any], noun: str = "Token") -> NamedRows:
         """Encode a text; features that training never saw are left out. `noun` is what a token is called."""
         read = TokenReader(noun).read(X)
         read.arrays.check(self.n_arrays_)
-        return self._encoded(read, self.places(list(read.names)))
+        return self._encode(read, self.places(list(read.names)))
 
     def hashes(self) -> Array:
-        """64-bit hashes of the features' names."""
+        """Return 64-bit hashes of the features' names."""
         return self.keys_ if self.names_ is None else _keys(self.names_)
 
     def get_feature_names_out(self) -> Array:
-        """The name of each column, as an array of strings."""
+        """Return the name of each column as an array of strings."""
         if self.names_ is None:
             raise ParameterError(
                 "The names of the features were not kept: train with {keep_names}, not {hash_bits}."
@@ -140,7 +141,7 @@ class TokenFeatures:
         return self.keys_[order], order
 
     def places(self, names: list[str]) -> Array:
-        """The column of each name; -1 of those that training never saw."""
+        """Return the column of each name; -1 for names that training never saw."""
         if self.hash_bits is None and self.names_ is not None:
             return np.array([self._place_of.get(name, -1) for name in names], dtype=np.int64)
         keys = _keys(names)
@@ -150,7 +151,7 @@ class TokenFeatures:
         at = np.minimum(np.searchsorted(known, keys), known.size - 1)
         return np.where(known[at] == keys, order[at], -1)
 
-    def _encoded(self, read: TokenReader, places: Array) -> NamedRows:
+    def _encode(self, read: TokenReader, places: Array) -> NamedRows:
         codes, data = read.entries
         columns = places[codes] if codes.size else codes
         kept = (columns >= 0) & (data != 0)
@@ -164,8 +165,8 @@ class TokenFeatures:
 
     # ---- in model files --------------------------------------------------------------------------------
 
-    def stored(self) -> tuple[dict[str, object], dict[str, Array]]:
-        """What a file's header says, and arrays: names end to end in UTF-8, or keys."""
+    def to_stored(self) -> tuple[dict[str, object], dict[str, Array]]:
+        """Return the header entry, and arrays: names end to end in UTF-8, or keys."""
         about: dict[str, object] = {
             "n_features": self.n_features,
             "min_count": self.min_count,
@@ -180,11 +181,11 @@ class TokenFeatures:
 
     @classmethod
     def from_stored(cls, about: Mapping[str, Any], arrays: Mapping[str, Array]) -> TokenFeatures:
-        """The inverse of `stored`; ValueError if the file's features are none."""
+        """Invert `to_stored`; ValueError if the file's features are not valid."""
         check_form(about, _FORM, "features")
         names, keys = None, arrays.get("keys")
         if keys is None:
-            names = _unpacked(arrays)
+            names = _unpack_names(arrays)
         elif keys.ndim != 1 or keys.dtype != np.uint64:
             raise ValueError("its features are no vector of keys")
         keep = None if about["hash_bits"] is not None else names is not None
@@ -200,7 +201,7 @@ class TokenFeatures:
         return self
 
 
-def _unpacked(arrays: Mapping[str, Array]) -> list[str]:
+def _unpack_names(arrays: Mapping[str, Array]) -> list[str]:
     packed, ends = arrays.get("names"), arrays.get("ends")
     if packed is None or ends is None or packed.dtype != np.uint8 or ends.dtype != np.int64:
         raise ValueError("its features have no names")
@@ -219,5 +220,5 @@ def _bytes(name: str) -> bytes:
 
 
 def _keys(names: list[str]) -> Array:
-    """64-bit hashes of names."""
+    """Return 64-bit hashes of names."""
     return np.frombuffer(b"".join(blake2b(_bytes(one), digest_size=8).digest() for one in names), dtype="<u8")

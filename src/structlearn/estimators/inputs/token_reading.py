@@ -13,7 +13,7 @@ from typing import Any, Self, TypeAlias, TypeGuard
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import kind_of, quoted
+from structlearn.core.wording import kind_of, quote
 from structlearn.estimators.inputs.token_arrays import TokenArrays, tokens_of
 
 #: A dict of strings, numbers, booleans, vectors, lists of strings or such dicts; or a list of names.
@@ -44,7 +44,7 @@ def _is_sequence(X: object) -> bool:
 
 
 def names_read(X: Iterable[Sequence[TokenForm]]) -> list[str]:
-    """The names of all features of a text."""
+    """Return the names of all features of a text."""
     return list(TokenReader().read(X).names)
 
 
@@ -52,8 +52,8 @@ class _Unfit(Exception):
     """What is wrong with a token, without where it is."""
 
 
-def _told(value: Any) -> str:
-    """A number that is none of float32, in few characters."""
+def _spell_number(value: Any) -> str:
+    """Return a number that float32 cannot hold in a few characters."""
     try:
         return f"{float(value):g}"
     except OverflowError:
@@ -112,11 +112,11 @@ class TokenReader:
         self.arrays = TokenArrays()
 
     def read(self, X: Iterable[Sequence[TokenForm]]) -> Self:
-        """Read all sentences; ValueError for the first token that is none."""
+        """Read all sentences; ValueError for the first token that is not valid."""
         if isinstance(X, str | bytes | Mapping):
             raise ValueError(f"X must be a list of sentences, not {kind_of(X)}.")
         for i, given in enumerate(X):
-            sentence = self.arrays.taken(i, given)
+            sentence = self.arrays.take(i, given)
             if not _is_sequence(sentence):
                 raise ValueError(f"Sentence {i} must be a list of tokens, not {kind_of(sentence)}.")
             for t, token in enumerate(sentence):
@@ -178,16 +178,16 @@ class TokenReader:
                 self._add_weight(f"{name}:{j}", weight)
         else:
             raise _Unfit(
-                f"has {kind_of(value)} as the value of the feature {quoted(name)}; a value is a string, a "
+                f"has {kind_of(value)} as the value of the feature {quote(name)}; a value is a string, a "
                 "number, a boolean, a vector, a list of strings or a dict of such values."
             )
 
     def _add_weight(self, name: str, value: Any) -> None:
-        """A feature with a weight, which must be a number of float32."""
+        """Add a feature with a weight, which must be a number that float32 can hold."""
         if not -3.4e38 < value < 3.4e38:  # neither is NaN
             raise _Unfit(
-                f"has {_told(value)} as the value of the feature {quoted(name)}; leave the feature out, or "
-                "give a finite number."
+                f"has {_spell_number(value)} as the value of the feature {quote(name)}; leave the feature "
+                "out, or give a finite number."
             )
         if value != 1:
             self._weighted.append(len(self._codes))

@@ -17,7 +17,7 @@ Sentences: TypeAlias = Sequence[Sequence[Sequence[str]]]
 #: The code of strings that were rare in training, or never seen.
 RARE_CODE = np.uint64(0x2545F4914F6CDD1D)
 _COLUMN_STEP = np.uint64(0x9E3779B97F4A7C15)
-#: What a token of so many columns may look like.
+#: What a token may look like, by its number of columns.
 _EXAMPLE = {1: ', such as ["fox"]', 2: ', such as ["fox", "NOUN"]', 3: ', such as ["fox", "NOUN", "NN"]'}
 _AFFIX = re.compile(r"(prefix|suffix)([1-9])")
 
@@ -49,7 +49,7 @@ DEFAULT_TEMPLATES = (
 
 
 def token_codes(X: Sentences, given: Sequence[str], wanted: Sequence[str]) -> tuple[Array, Array]:
-    """Hashes of the `wanted` columns, sentences end to end, and the sentences' lengths.
+    """Return hashes of the `wanted` columns, sentences end to end, and the sentences' lengths.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ def token_codes(X: Sentences, given: Sequence[str], wanted: Sequence[str]) -> tu
 
 
 def frequent(codes: Array, least: int) -> Array:
-    """(column, code) pairs that occur at least so often, as sorted numbers."""
+    """Return the (column, code) pairs that occur at least `least` times, as sorted numbers."""
     found, counts = np.unique(_by_column(codes), return_counts=True)
     return found[counts >= least]
 
 
 def without_rare(codes: Array, known: Array) -> Array:
-    """Codes, those not known replaced by one that stands for all rare strings."""
+    """Return codes in which unknown ones are replaced by one code for all rare strings."""
     return np.where(np.isin(_by_column(codes), known), codes, RARE_CODE)
 
 
@@ -87,7 +87,7 @@ def _by_column(codes: Array) -> Array:
 
 
 def _source(name: str, given: Sequence[str]) -> tuple[int, Callable[[str], str]]:
-    """Where a column comes from: its place among the given ones, and what is made of a string there."""
+    """Return the place of a column's source among the given ones, and the function for its strings."""
     if name in given:
         return list(given).index(name), lambda text: text
     if "form" in given:

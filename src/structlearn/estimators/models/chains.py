@@ -56,10 +56,10 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         """Weights of the transitions, of shape (K, K): from, to."""
         if isinstance(self.structure, ConditionedChain):
             return self._pairs[-1]
-        return self.structure.shared_tables(self.rows.shared)["transitions"]
+        return self.structure.shared_tables(self.rows.shared_weights)["transitions"]
 
     @property
-    def conditioned(self) -> Array:
+    def transition_feature_weights(self) -> Array:
         """Weights of features for transitions, of shape (n_transition_features, K, K)."""
         if self.transition_features is None:
             raise AttributeError("conditioned_coef_ exists only with transition_features.")
@@ -73,7 +73,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
     def boundary(self, name: str) -> Array:
         """Return the weights of the first ("start") or the last label ("end")."""
         if isinstance(self.structure, Chain):
-            tables = self.structure.shared_tables(self.rows.shared)
+            tables = self.structure.shared_tables(self.rows.shared_weights)
             if name in tables:
                 return tables[name]
         raise AttributeError(f"{name}_coef_ exists only where the estimator was made with {name}=True.")
@@ -82,10 +82,10 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
 
     def best(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Return the best label sequence of each example."""
-        scoring, filled, limits = self.limited(X, allowed)
-        return with_empty(self._decoded(scoring, limits), filled, self.nothing)
+        scoring, filled, limits = self.scoring_and_limits(X, allowed)
+        return with_empty(self._decode(scoring, limits), filled, self.nothing)
 
-    def _decoded(self, scoring: Scoring, limits: Limits) -> list[Array]:
+    def _decode(self, scoring: Scoring, limits: Limits) -> list[Array]:
         found: list[Array] = []
         if self.transition_features is not None:
             for i, parts in self.best_parts(scoring, limits.shift):
@@ -93,7 +93,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
                 limits.check(codes, i, i + 1)
                 found.append(self.classes[codes])
             return found
-        shift = self.shifted(scoring, limits.shift)
+        shift = self.total_shift(scoring, limits.shift)
         for first, last, codes in self.oracle(scoring).read(self.weights, self._codes, shift):
             limits.check(codes, first, last)
             labels, edges = self.classes[codes], scoring.start[first : last + 1] // len(self.classes)
@@ -104,13 +104,13 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         return np.argmax(self._unary(parts), axis=1)
 
     def _unary(self, parts: Array) -> Array:
-        """The table of label parts, of shape (length, K), that local parts begin with."""
+        """Return the table of label parts, of shape (length, K), that local parts begin with."""
         k = len(self.classes)
         return parts[: parts.size // self.structure.n_columns * k].reshape(-1, k)
 
     def marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Return probabilities of the labels, of shape (length, K) each; sparse after sparsemax."""
-        scoring, filled, limits = self.limited(X, allowed)
+        scoring, filled, limits = self.scoring_and_limits(X, allowed)
         found = []
         for i, parts in self.soft_parts(scoring, limits.shift):
             found.append(self._unary(parts))
@@ -152,8 +152,8 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
 
         The second is which examples are not empty.
         """
-        scoring, filled, limits = self.limited(X, allowed)
-        shared = self.rows.shared
+        scoring, filled, limits = self.scoring_and_limits(X, allowed)
+        shared = self.rows.shared_weights
 
         def scores() -> Iterator[Array]:
             for i, theta in enumerate(self._local_scores(scoring)):
@@ -165,7 +165,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
 
     # ---- from sequences to scores ------------------------------------------------------------------------
 
-    def limited(self, X: Tables, allowed: Allowed | None) -> tuple[Scoring, Array, Limits]:
+    def scoring_and_limits(self, X: Tables, allowed: Allowed | None) -> tuple[Scoring, Array, Limits]:
         """Return the same as `scoring`, and what predictions are limited to."""
         scoring, filled = self.scoring(X)
         lengths = np.zeros(filled.size, dtype=np.int64)
@@ -195,7 +195,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         return self.structure
 
     def codes_of(self, y: Outputs) -> list[Array | None]:
-        """Number labels; None for a sequence that has a label unknown to the model."""
+        """Return labels as numbers; None for a sequence that has a label unknown to the model."""
         place = {label: k for k, label in enumerate(self.classes.tolist())}
         found = ([place.get(one) for one in labels.tolist()] for labels in label_arrays(y, "sequence")[0])
         return [None if None in codes else np.array(codes, dtype=np.int64) for codes in found]
@@ -249,6 +249,6 @@ def with_pairs(
     return JointScoring(local, pairs)
 
 
-def columns_of(given: ArrayLike | None) -> Array | None:
+def column_array(given: ArrayLike | None) -> Array | None:
     """Return columns of X as an array, where there are some."""
     return None if given is None else np.asarray(given)

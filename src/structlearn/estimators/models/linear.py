@@ -53,7 +53,7 @@ class LinearModel(Generic[S]):
         threshold = self.structure.threshold if self.loss == "sparsemax" else 0.0
         if threshold:
             shift = np.full(scoring.start[-1], -threshold)
-        return self.oracle(scoring).predict(self.weights, self.shifted(scoring, shift))
+        return self.oracle(scoring).predict(self.weights, self.total_shift(scoring, shift))
 
     def soft_parts(self, scoring: Scoring, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
         """Yield (i, local parts of the prediction function of the loss) for every example."""
@@ -67,7 +67,7 @@ class LinearModel(Generic[S]):
         weights = self.weights if self.temperature == 1.0 else self.weights / self.temperature
         return self.oracle(scoring, regularizer.record(self.structure)).predict(weights, shift)
 
-    def tempered(self, temperature: float) -> Self:
+    def with_temperature(self, temperature: float) -> Self:
         """Return the same model with another temperature."""
         return replace(self, temperature=temperature)
 
@@ -76,7 +76,7 @@ class LinearModel(Generic[S]):
         asked = self.structure.record if record is None else record
         return Oracle(asked, scoring, structure=self.structure, n_jobs=self.n_jobs)
 
-    def shifted(self, scoring: Scoring, shift: Array | None) -> Array | None:
+    def total_shift(self, scoring: Scoring, shift: Array | None) -> Array | None:
         """Return what is added to scores: where all weights are zero, what prefers frequent labels, too."""
         known = self.frequencies
         if known is None or self.weights[:_FIRST].any() or self.weights.any():

@@ -52,12 +52,12 @@ class SegmentModel(LinearModel[Segments]):
     @property
     def transitions(self) -> Array:
         """Weights of neighbouring spans and gaps, of shape (n_states, n_states): from, to."""
-        return self.structure.shared_tables(self.rows.shared)["transitions"]
+        return self.structure.shared_tables(self.rows.shared_weights)["transitions"]
 
     @property
     def lengths(self) -> Array:
         """Weights of lengths, of shape (max_length, K)."""
-        return self.structure.shared_tables(self.rows.shared)["lengths"]
+        return self.structure.shared_tables(self.rows.shared_weights)["lengths"]
 
     # ---- answers ---------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class SegmentModel(LinearModel[Segments]):
     def part_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
         """Return scores of all parts of sentences that are not empty, and which of them are not."""
         scoring, filled = self.scoring(X, allowed)
-        shared = self.rows.shared
+        shared = self.rows.shared_weights
 
         def scores() -> Iterator[Array]:
             for i in range(scoring.n_examples):
@@ -131,12 +131,12 @@ class SegmentModel(LinearModel[Segments]):
         return self.structure
 
     @property
-    def _place(self) -> dict[Any, int]:
+    def _label_places(self) -> dict[Any, int]:
         return {label: k for k, label in enumerate(self.labels.tolist())}
 
     def codes_of(self, y: Outputs) -> list[Any]:
-        """Number labels; None where a label or a length is unknown to the model."""
-        place, found = self._place, []
+        """Return labels as numbers; None if a label or a length is unknown to the model."""
+        place, found = self._label_places, []
         for i, spans in enumerate(as_list(y, "y")):
             rows = [(a, b, place.get(label)) for a, b, label in checked_spans(spans, i)]
             known = all(k is not None and b - a <= self.structure.max_length for a, b, k in rows)
@@ -160,7 +160,7 @@ class SegmentModel(LinearModel[Segments]):
 
     def spans(self, theta: Array, labelling: Any) -> list[Span]:
         """Return the spans of a labelling, with probabilities."""
-        place = self._place
+        place = self._label_places
         shares = self.structure.probabilities(theta)
         return [Span(a, b, label, float(shares[a, b - a - 1, place[label]])) for a, b, label in labelling]
 
@@ -170,8 +170,8 @@ class SegmentModel(LinearModel[Segments]):
             yield from zip(table[np.arange(len(table)), found].tolist(), (right == found).tolist())
 
     def _states(self, y: Outputs, tables: list[Array]) -> list[Array]:
-        """The state of each token; -1 in a span whose label is not known."""
-        place, found = self._place, []
+        """Return the state of each token; -1 in a span whose label is unknown."""
+        place, found = self._label_places, []
         for spans, table in zip(y, tables):
             states = np.full(len(table), len(place))
             for start, end, label in spans:

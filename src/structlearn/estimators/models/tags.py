@@ -17,7 +17,7 @@ from structlearn.structures import Segments
 
 
 def span_types(tags: Any) -> list[str]:
-    """The types of spans that tags mark, sorted."""
+    """Return the types of spans that tags mark, sorted."""
     return sorted({tag_type(str(tag)) for tag in tags if str(tag) != OUTSIDE})
 
 
@@ -28,7 +28,7 @@ class TagRanking:
         self.structure = structure
 
     def tags(self, output: Array, length: int) -> Array:
-        """The tags of spans."""
+        """Return the tags of spans."""
         found = np.zeros(length, dtype=np.int64)
         for start, end, k in output.tolist():
             found[start:end] = 2 * k + 2
@@ -36,7 +36,7 @@ class TagRanking:
         return found
 
     def spans(self, tags: Array) -> Array:
-        """The spans of tags; one goes on with its type only, as conlleval reads it."""
+        """Return the spans of tags; a span goes on only with its own type, as conlleval reads it."""
         kind = (tags - 1) // 2
         inside = tags > 0
         before = np.r_[-1, kind[:-1]]
@@ -47,20 +47,20 @@ class TagRanking:
         return np.stack([starts, ends, kind[starts]], axis=1)
 
     def k_best(self, theta: Array, k: int) -> tuple[list[Array], Array]:
-        """The k best tag sequences and their scores."""
+        """Return the k best tag sequences and their scores."""
         length, _ = self.structure.shape(theta)
         found, scores = self.structure.k_best(theta, k)
         return [self.tags(one, length) for one in found], scores
 
     def score(self, theta: Array, y: Array) -> float:
-        """<theta, z(y)>; -inf where a span is too long."""
+        """Return <theta, z(y)>; -inf if a span is too long."""
         output = self.spans(y)
         if (output[:, 1] - output[:, 0]).max(initial=0) > self.structure.max_length:
             return -np.inf
         return self.structure.score(theta, output)
 
     def log_partition(self, theta: Array) -> float:
-        """log sum_y exp <theta, z(y)>."""
+        """Return log sum_y exp <theta, z(y)>."""
         return self.structure.log_partition(theta)
 
 
@@ -98,7 +98,7 @@ class TagModel(SegmentModel):
         return table
 
     def codes_of(self, y: Outputs) -> list[Any]:
-        """Number tags; None for a sentence that has a label unknown to the model."""
+        """Return tags as numbers; None for a sentence that has a label unknown to the model."""
         place = {kind: k for k, kind in enumerate(self.labels.tolist())}
         found: list[Any] = []
         for tags in tag_arrays(y):

@@ -18,7 +18,7 @@ from structlearn.estimators.regression.ridge import EPSILON, projections
 
 #: Distance of the points between which a maximum is looked for, as a difference of log(alpha/beta).
 STEP = 0.25
-#: alpha/beta goes up to so many times the largest eigenvalue: beyond, the weights are zero to all digits.
+#: alpha/beta goes up to this many times the largest eigenvalue: beyond, all weights round to zero.
 FARTHEST = 1e12
 #: And down to this share of the least: below, a ridge solution is that of least squares to all digits.
 NEAREST = EPSILON / 100
@@ -59,14 +59,14 @@ class _Profile(NamedTuple):
         return (fit - float(np.sum(np.log1p(self.values / t)))) / 2
 
     def slope(self, log_t: float) -> float:
-        """The derivative of twice the evidence by log t."""
+        """Return the derivative of twice the evidence by log t."""
         t = float(np.exp(log_t))
         share = self.values / (t + self.values)
         fall = float(np.sum(self.squares * share * (t / (t + self.values))))
         return float(np.sum(share)) - self.n * fall / self.misfit(t)
 
     def candidates(self) -> list[float]:
-        """All maxima over t, and the ends of the range beyond which the evidence falls or is flat.
+        """Return all maxima over t, and the ends of the range beyond which the evidence falls or is flat.
 
         Where the weights can fit whatever y is (rest = 0), the evidence of centred data has no bound towards
         t = 0, no noise at all, which means nothing: then an end counts only if there is no maximum.
@@ -81,7 +81,7 @@ class _Profile(NamedTuple):
 
 
 def maximise_evidence(A: Design, y: Array, n: float) -> Evidence:
-    """Bayesian linear regression: w ~ N(0, I/alpha), y ~ N(A w, I/beta), both precisions by evidence.
+    """Fit Bayesian linear regression: w ~ N(0, I/alpha), y ~ N(A w, I/beta), both precisions by evidence.
 
     p(y | alpha, beta) = integral p(y | w, beta) p(w | alpha) dw may have several maxima. For each ratio
     alpha/beta the best beta is known, and the features of what is left have a width of about 1 in the log of
@@ -125,11 +125,11 @@ class GaussianPrediction:
     std: Array
 
     def interval(self, level: float = 0.95) -> Array:
-        """The central intervals that hold `level` of the probability, of shape (n, 2)."""
+        """Return the central intervals that hold `level` of the probability, of shape (n, 2)."""
         return central_interval(self.mean, self.std, level)
 
     def logpdf(self, y: ArrayLike) -> Array:
-        """log p(y_i), of shape (n,)."""
+        """Return log p(y_i), of shape (n,)."""
         return stats.norm(self.mean, self.std).logpdf(np.asarray(y, dtype=np.float64))
 
 

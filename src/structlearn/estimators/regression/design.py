@@ -53,17 +53,17 @@ class Design:
             self._centre_sparse(X, p)
 
     def _centre_dense(self, X: Array, p: Array) -> None:
-        """The nearest float64 to each mean, and what that leaves."""
+        """Set the float64 nearest to each mean, and the rest that it leaves."""
         near = weighted_mean(X, p)
         self.means = near
-        beyond = np.sum([p[rows] @ self._block(rows) for rows in chunks(self.shape[0])], axis=0)
+        beyond = np.sum([p[rows] @ self._block(rows) for rows in row_slices(self.shape[0])], axis=0)
         self.means = near + beyond
         left = (near - self.means) + beyond
         noise = (self.shape[0] + 16) * np.finfo(np.float64).eps * np.abs(beyond)
         self._left = np.where(np.abs(left) > noise, left, 0.0)  # a constant column becomes zero
 
     def _block(self, rows: slice = slice(None), columns: slice = slice(None)) -> Array:
-        """x_i - mean, laid out."""
+        """Return x_i - mean as a dense array."""
         block = self.X[rows, columns]
         if isinstance(block, np.ndarray):
             return (_float64(block) - self.means[columns]) - self._left[columns]
@@ -89,78 +89,78 @@ class Design:
         """The norms of the columns as they are stored, of shape (d,), to which rounding is proportional."""
         squares = np.zeros(self.shape[1])
         if isinstance(self.X, np.ndarray):
-            for rows in chunks(self.shape[0]):
+            for rows in row_slices(self.shape[0]):
                 squares += self.root[rows] ** 2 @ self._block(rows) ** 2
         else:
             squares += self.X.astype(np.float64).power(2).T @ self.root**2
         return np.sqrt(squares)
 
     def times(self, w: Array) -> Array:
-        """A w."""
+        """Return A w."""
         if self.is_sparse:
             return self.root * (self.X @ w - self._left @ w)
-        return self.root * np.concatenate([self._block(rows) @ w for rows in chunks(self.shape[0])])
+        return self.root * np.concatenate([self._block(rows) @ w for rows in row_slices(self.shape[0])])
 
     def residual(self, y: Array, w: Array) -> Array:
-        """y - A w, orthogonal to sqrt(p) as y and A are where they are centred."""
+        """Return y - A w, orthogonal to sqrt(p) as y and A are where they are centred."""
         return self.project(y - self.times(w))
 
     def project(self, r: Array) -> Array:
-        """What of r is orthogonal to sqrt(p); r itself where nothing is centred."""
+        """Return the part of r that is orthogonal to sqrt(p); r itself where nothing is centred."""
         for _ in range(2 if self.centred else 0):  # once more for what rounding left
             r = r - self.root * (self.root @ r)
         return r
 
     def adjoint(self, r: Array) -> Array:
-        """A^T r."""
+        """Return A^T r."""
         weighted = self.root * r
         if self.is_sparse:
             return self.X.T @ weighted - self._left * weighted.sum()
         total = np.zeros(self.shape[1])
-        for rows in chunks(self.shape[0]):
+        for rows in row_slices(self.shape[0]):
             total += weighted[rows] @ self._block(rows)
         return total
 
     def gram(self) -> Array:
-        """A^T A, of shape (d, d)."""
+        """Return A^T A, of shape (d, d)."""
         if self.is_sparse:
             scaled = sparse.diags_array(self.root) @ self.X
             return (scaled.T @ scaled).toarray() - np.outer(self._left, self._left)
         total = np.zeros((self.shape[1], self.shape[1]))
-        for rows in chunks(self.shape[0]):
+        for rows in row_slices(self.shape[0]):
             block = self.root[rows, None] * self._block(rows)
             total += block.T @ block
         return total
 
     def kernel(self) -> Array:
-        """A A^T, of shape (n, n)."""
+        """Return A A^T, of shape (n, n)."""
         if self.is_sparse:
             scaled = sparse.diags_array(self.root) @ self.X
             cross = np.outer(self.root, scaled @ self._left)
             square = float(self._left @ self._left)
             return (scaled @ scaled.T).toarray() - cross - cross.T + square * np.outer(self.root, self.root)
         total = np.zeros((self.shape[0], self.shape[0]))
-        for columns in chunks(self.shape[1]):
+        for columns in row_slices(self.shape[1]):
             block = self.root[:, None] * self._block(columns=columns)
             total += block @ block.T
         return total
 
     def laid_out(self) -> Array:
-        """A itself."""
+        """Return A as a dense array."""
         return self.root[:, None] * self._block()
 
     def triangle(self, y: Array) -> Array:
-        """R of a QR decomposition of A with y as one more column, which is never laid out as a whole."""
+        """Return R of a QR decomposition of A with y as one more column, never laid out as a whole."""
         from scipy import linalg
 
         R = np.zeros((0, self.shape[1] + 1))
-        for rows in chunks(self.shape[0], max(AT_ONCE, 2 * self.shape[1])):
+        for rows in row_slices(self.shape[0], max(AT_ONCE, 2 * self.shape[1])):
             block = np.c_[self.root[rows, None] * self._block(rows), y[rows]]
             R = linalg.qr(np.concatenate([R, block]), mode="r", check_finite=False)[0][: R.shape[1]]
         return R
 
     def columns(self, weighted: bool) -> tuple[Rows, Array]:
-        """Columns for coordinate descent, sqrt(n) A without and with what is to be subtracted along sqrt(p).
+        """Return columns for coordinate descent, and what remains to be subtracted along sqrt(p): sqrt(n) A.
 
         Float32 is kept where the values stay as they are: where X is neither centred entrywise nor weighted.
         """
@@ -186,6 +186,17 @@ class CentredData(NamedTuple):
     n: float
     weighted: bool
 
+    @classmethod
+    def of(cls, X: Rows, y: Array, weight: Array | None, *, centred: bool) -> CentredData:
+        """Lay out rows and targets with sample weights; `centred` where there is an intercept."""
+        n = X.shape[0]
+        p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
+        total = float(n) if weight is None else float(weight.sum())
+        A, mean = Design(X, p, centred), 0.0
+        if centred:
+            y, mean = centre(y, p)
+        return cls(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
+
     @property
     def at_zero(self) -> float:
         """P(0)."""
@@ -193,33 +204,33 @@ class CentredData(NamedTuple):
             return float(self.y @ self.y) / 2
 
     def check_squares(self) -> None:
-        """ValueError if squares are infinite; where `solve` trains, it looks itself."""
+        """Raise ValueError if squares are infinite; where `solve` trains, it checks that itself."""
         with np.errstate(over="ignore"):
             if not np.isfinite(self.A.sizes @ self.A.sizes + self.at_zero):
                 raise ValueError(TOO_LARGE)
 
 
 def times(X: Rows, w: Array) -> Array:
-    """X w in float64, without a float64 copy of all of X."""
+    """Return X w in float64, without a float64 copy of all of X."""
     if sparse.issparse(X) or X.dtype == np.float64:
         return X @ w
-    return np.concatenate([_float64(X[rows]) @ w for rows in chunks(X.shape[0])])
+    return np.concatenate([_float64(X[rows]) @ w for rows in row_slices(X.shape[0])])
 
 
 def weighted_mean(X: Array, p: Array) -> Array:
-    """sum_i p_i x_i, to the rounding of float64."""
+    """Return sum_i p_i x_i, to the rounding of float64."""
     if X.dtype == np.float64:
         return p @ X
-    return np.sum([p[rows] @ _float64(X[rows]) for rows in chunks(X.shape[0])], axis=0)
+    return np.sum([p[rows] @ _float64(X[rows]) for rows in row_slices(X.shape[0])], axis=0)
 
 
-def centred(y: Array, p: Array) -> tuple[Array, float]:
-    """Y minus its weighted mean, and the mean."""
+def centre(y: Array, p: Array) -> tuple[Array, float]:
+    """Return y minus its weighted mean, and the mean."""
     design = Design(y[:, None], p, True)
     return design._block()[:, 0], float(design.means[0])
 
 
-def chunks(n: int, size: int = AT_ONCE) -> Iterator[slice]:
+def row_slices(n: int, size: int = AT_ONCE) -> Iterator[slice]:
     return (slice(a, min(a + size, n)) for a in range(0, n, size))
 
 
@@ -228,9 +239,9 @@ def _float64(block: Array) -> Array:
 
 
 def quadratic_forms(X: Rows, means: Array, matrix: Array) -> Array:
-    """(x - means)^T M (x - means) of each row x, with a positive semidefinite M: what is below zero is 0."""
+    """Return (x - means)^T M (x - means) of each row x, M positive semidefinite: below zero it is 0."""
     found = np.empty(X.shape[0])
-    for rows in chunks(X.shape[0]):
+    for rows in row_slices(X.shape[0]):
         block = X[rows]
         block = (block if isinstance(block, np.ndarray) else block.toarray()) - means
         found[rows] = np.maximum(np.einsum("ij,ij->i", block @ matrix, block), 0.0)

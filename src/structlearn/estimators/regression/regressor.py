@@ -16,13 +16,13 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import ParameterError
 from structlearn.core.threads import blas_threads
-from structlearn.estimators.advice.columns import advised
+from structlearn.estimators.advice.columns import add_scaling_advice
 from structlearn.estimators.choices import check_number, check_run, one_of
 from structlearn.estimators.files.attributes import StoredForm, check_shape, count, number, numbers
-from structlearn.estimators.inputs.checking import check_weights
-from structlearn.estimators.inputs.groups import group_ids
+from structlearn.estimators.inputs.checking import check_sample_weight
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.regression.design import CentredData, Design, centred, quadratic_forms, times
+from structlearn.estimators.regression.design import CentredData, quadratic_forms, times
+from structlearn.estimators.regression.penalty_terms import penalty_terms
 from structlearn.estimators.scikit import (
     BaseEstimator,
     RegressorMixin,
@@ -34,9 +34,8 @@ from structlearn.estimators.scikit import (
 )
 from structlearn.estimators.training.fresh_fit import former_of, fresh_fit
 from structlearn.problem.least_squares import LeastSquares
-from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.solvers.loop import Stopping, solve
-from structlearn.solvers.progress import Watchable, watched
+from structlearn.solvers.progress import Watchable, report_progress
 from structlearn.solvers.registry import SQUARES, solvers_for
 from structlearn.solvers.solution import History, Row, Solution
 
@@ -66,7 +65,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
 
     The squared loss is the likelihood of y ~ N(<w, x> + b, sigma^2). `noise_variance_` estimates sigma^2 as
     sum_i (residual_i)^2 / (n - k), k the number of non-zero weights (for "l2" the trace of the hat matrix),
-    plus one for the intercept, and n - k at least 1. A sample weight counts like so many equal examples.
+    plus one for the intercept, and n - k at least 1. A sample weight of 2 counts like two equal examples.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     tol : float
         Training ends when the duality gap is at most tol P(0).
     max_passes, max_seconds : float
-        Training ends, with a warning, after so many sweeps; or, without one, after so many seconds.
+        Training ends after this many sweeps, with a warning, or after this many seconds, without one.
     fit_intercept : bool
         By centring; sparse X stays sparse.
     posterior : None or "gaussian"
@@ -165,30 +164,22 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
                 rows = rows.copy()
                 rows.sum_duplicates()
             rows = self.fit_rows(rows, Memory())
-            data = self._data(rows, targets.astype(np.float64), check_weights(sample_weight, rows.shape[0]))
+            weight = check_sample_weight(sample_weight, rows.shape[0])
+            data = CentredData.of(rows, targets.astype(np.float64), weight, centred=self.fit_intercept)
             if self.posterior is not None:
                 self._fit_posterior(data)
             elif solver == "direct":
                 self._fit_direct(data)
             else:
                 self._fit_iterative(data, solver)
-            self._place(data, self.weights_)
+            self._set_weights(data, self.weights_)
             self.structure_ = None
         return self
 
-    def _place(self, data: CentredData, w: Array) -> None:
+    def _set_weights(self, data: CentredData, w: Array) -> None:
         """Set the weights, and the intercept that goes with them."""
         self.weights_ = w
         self.intercept_ = data.intercept - float(data.A.means @ w)
-
-    def _data(self, X: Rows, y: Array, weight: Array | None) -> CentredData:
-        n = X.shape[0]
-        p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
-        total = float(n) if weight is None else float(weight.sum())
-        A, mean = Design(X, p, self.fit_intercept), 0.0
-        if self.fit_intercept:
-            y, mean = centred(y, p)
-        return CentredData(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
 
     def _fit_posterior(self, data: CentredData) -> None:
         from structlearn.estimators.regression.bayes import maximise_evidence
@@ -221,16 +212,16 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return ridge(data.A, data.y, regularization, max_iterations=most, seed=seed)
 
     def _certify_direct(self, data: CentredData, found: Ridge, regularization: float, begin: float) -> None:
-        from structlearn.estimators.regression.ridge import certified
+        from structlearn.estimators.regression.ridge import ridge_certificate
 
         seconds, stopping = time.perf_counter() - begin, self._stopping()
         passes, bounds = max(found.iterations, 1), found.bounds
         row = Row(0, float(passes), passes, seconds, bounds.primal, bounds.dual, bounds.gap)
-        certificate = certified(found, row, stopping.tolerance(data.at_zero), self.max_passes)
+        certificate = ridge_certificate(found, row, stopping.tolerance(data.at_zero), self.max_passes)
         if not certificate.converged:
-            certificate = advised(certificate, data.A.X, self, constant=False)
+            certificate = add_scaling_advice(certificate, data.A.X, self, constant=False)
         self.weights_, self.history_, self.certificate_ = found.w, History([row]), certificate
-        with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
+        with report_progress(stopping, verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
         if not certificate.converged and (bounds.bounded or passes >= self.max_passes):
             warn_of_convergence(certificate.status, stacklevel=4)
@@ -248,13 +239,13 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         former = former_of(self)
         if self.warm_start and np.size(former.get("weights_", ())) == objective.n_weights:
             warm = Solution(former["weights_"], former["certificate_"])
-        with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
-            watch = self._shown(lambda w: self._place(data, w))
+        with report_progress(stopping, verbose=self.verbose, callback=self.callback) as callback:
+            watch = self._weights_watcher(lambda w: self._set_weights(data, w))
             solution = solve(objective, chosen, stopping, callback=callback, warm=warm, watch=watch)
         self.weights_, self.history_ = solution.w, solution.history
         certificate = self.certificate_ = solution.certificate
         if not certificate.converged:
-            certificate = self.certificate_ = advised(certificate, data.A.X, self, constant=False)
+            certificate = self.certificate_ = add_scaling_advice(certificate, data.A.X, self, constant=False)
         if self.penalty == "l2":
             with blas_threads(1):
                 used = self._ridge(data, self.regularization).trace
@@ -268,22 +259,14 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return Stopping(self.tol, self.max_passes, self.max_seconds, relative=True)
 
     def _objective(self, data: CentredData) -> LeastSquares:
-        """Rows times sqrt(n p_i), minus the means, or with what of them is to be subtracted from products."""
+        """Return the objective on rows times sqrt(n p_i), centred in the rows or in the products."""
         X, means = data.A.columns(data.weighted)
-        penalty, l1, l2, groups = self._penalty(X.shape[1])
+        terms = penalty_terms(self, X.shape[1])
         axis = data.A.root if self.fit_intercept else None
         y = np.sqrt(X.shape[0]) * data.y
-        return LeastSquares(X, y, penalty, l1, l2, means=means, axis=axis, groups=groups)
-
-    def _penalty(self, n_features: int) -> tuple[Penalty, float, float, tuple[Array, Array] | None]:
-        strength = float(self.regularization)
-        if self.penalty == "group" and self.groups is not None:
-            group = group_ids(self.groups, n_features)
-            start = np.concatenate([[0], np.cumsum(np.bincount(group))])
-            members = np.argsort(group, kind="stable")
-            return GroupNorm(strength, group), strength, 0.0, (start, members)
-        ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
-        return ElasticNet(strength, ratio), strength * ratio, strength * (1 - ratio), None
+        return LeastSquares(
+            X, y, terms.penalty, terms.l1, terms.l2, means=means, axis=axis, groups=terms.groups
+        )
 
     def _estimate_noise(self, data: CentredData, used: float) -> None:
         residual = data.A.residual(data.y, self.weights_)
@@ -316,7 +299,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         self._solver()
 
     def _solver(self) -> str:
-        """What "auto" stands for; a refusal where the named solver cannot do it."""
+        """Return the name of the solver, "auto" resolved; ValueError if the named one cannot do it."""
         smooth = self.penalty == "l2" or self.regularization == 0
         smooth = smooth or (self.penalty == "elasticnet" and self.l1_ratio == 0)
         if self.posterior is not None or self.solver == "auto":
@@ -347,13 +330,13 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return self.weights_
 
     def predict(self, X: Table, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """<w, x> + b; with `return_std` also the standard deviations of `predictive_distribution`."""
+        """Return <w, x> + b; with `return_std` also the standard deviations of `predictive_distribution`."""
         if return_std:
             return self._mean_and_std(X)
-        return times(self._checked(X), self.weights_) + self.intercept_
+        return times(self._rows_to_predict(X), self.weights_) + self.intercept_
 
     def predictive_distribution(self, X: Table) -> GaussianPrediction:
-        """The normal distribution of y given each x, with `mean`, `std`, `interval(level)` and `logpdf(y)`.
+        """Return the normal distribution of y given x, with `mean`, `std`, `interval(level)`, `logpdf(y)`.
 
         Its variance is `noise_variance_`; with posterior="gaussian" what is not known of w and b adds to it,
         (x - mean)^T covariance (x - mean) + 1/(beta n).
@@ -363,7 +346,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return GaussianPrediction(*self._mean_and_std(X))
 
     def credible_interval(self, level: float = 0.95) -> Array:
-        """Central intervals of the weights' posterior, of shape (n_features, 2)."""
+        """Return central intervals of the weights' posterior, of shape (n_features, 2)."""
         from structlearn.estimators.regression.bayes import central_interval
 
         check_is_fitted(self, "weights_")
@@ -385,7 +368,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
 
         save(self, path)
 
-    def _checked(self, X: Table) -> Rows:
+    def _rows_to_predict(self, X: Table) -> Rows:
         check_is_fitted(self, "weights_")
         return self.row_map.apply(self._checked_rows(X, order=None))
 
@@ -394,7 +377,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
             raise AttributeError(f"{name} needs a posterior: fit with posterior='gaussian'.")
 
     def _mean_and_std(self, X: Table) -> tuple[Array, Array]:
-        rows = self._checked(X)
+        rows = self._rows_to_predict(X)
         mean = times(rows, self.weights_) + self.intercept_
         if not hasattr(self, "posterior_covariance_"):
             return mean, np.full(rows.shape[0], np.sqrt(self.noise_variance_))

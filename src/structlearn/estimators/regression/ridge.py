@@ -25,7 +25,7 @@ from structlearn.solvers.stopping import Tolerance
 
 #: Sparse problems with more rows and more columns than this are solved by LSQR.
 LARGEST_GRAM = 3000
-#: Sparse problems of at most so many entries, zeros included, are laid out where their Gram matrix fails.
+#: Sparse problems of at most this many entries, zeros included, are laid out if their Gram matrix fails.
 LARGEST_LAID_OUT = 2**24
 #: Random probes for the trace of a hat matrix that is too large to form.
 PROBES = 20
@@ -71,7 +71,7 @@ class Factors(NamedTuple):
 
 
 def ridge(A: Design, y: Array, regularization: float, *, max_iterations: int, seed: int) -> Ridge:
-    """By Cholesky factors of the smaller Gram matrix; by orthogonal factors where lambda is (almost) 0.
+    """Solve by Cholesky factors of the smaller Gram matrix; by orthogonal factors if lambda is (almost) 0.
 
     For lambda = 0 the least squares solution of least norm; its trace is the rank. Large sparse problems are
     solved by LSQR, and their trace is estimated from random signs.
@@ -94,7 +94,7 @@ def ridge(A: Design, y: Array, regularization: float, *, max_iterations: int, se
 
 
 def certify(A: Design, y: Array, w: Array, r: Array, regularization: float, curvature: float = 0.0) -> Bounds:
-    """P(w) and the bounds of the module's first lines, enlarged by what rounding may have done to them.
+    """Return P(w) and the bounds of the module's first lines, enlarged by possible rounding errors.
 
     r : the residual of w
     """
@@ -118,13 +118,13 @@ def certify(A: Design, y: Array, w: Array, r: Array, regularization: float, curv
 
 
 def _scales(A: Design, regularization: float) -> Array:
-    """S; ones for columns of zeros, which play no part."""
+    """Return S; ones for columns of zeros, which play no part."""
     scales = np.sqrt(A.sizes**2 + regularization)
     return np.where(scales > 0, scales, 1.0)
 
 
-def certified(found: Ridge, row: Row, tolerance: Tolerance, max_passes: float) -> Certificate:
-    """The certificate of a solution, whose history is one row."""
+def ridge_certificate(found: Ridge, row: Row, tolerance: Tolerance, max_passes: float) -> Certificate:
+    """Return the certificate of a solution, whose history is one row."""
     return Certificate(
         *(row.primal, row.dual, row.gap, row.passes, row.oracle_calls, row.seconds),
         status=_status(found, tolerance, max_passes),
@@ -135,7 +135,7 @@ def certified(found: Ridge, row: Row, tolerance: Tolerance, max_passes: float) -
 
 
 def _status(found: Ridge, tolerance: Tolerance, max_passes: float) -> str:
-    """Why the solution is what it is, and what to do where its gap is above the tolerance."""
+    """Return the reason why the solution is what it is, and what to do if its gap is above the tolerance."""
     bounds = found.bounds
     if bounds.gap <= tolerance.gap:
         return f"Solved directly: the duality gap is {bounds.gap:.3g}."
@@ -187,7 +187,7 @@ def _cholesky(A: Design, regularization: float) -> Factors:
 
 
 def _orthogonal(A: Design, regularization: float) -> Factors | None:
-    """QR of the rows of A and sqrt(lambda) I, columns scaled to unit norm; None where they are dependent."""
+    """Solve by QR of the rows of A and sqrt(lambda) I, columns scaled to norm 1; None if dependent."""
     n, d = A.shape
     kept = np.flatnonzero(A.sizes**2 + regularization > 0)
     scales, root = _scales(A, regularization)[kept], np.sqrt(regularization)
@@ -214,7 +214,7 @@ def _orthogonal(A: Design, regularization: float) -> Factors | None:
 
 
 def _scaled_gram(A: Design, regularization: float) -> Factors | None:
-    """The eigenvectors of S^-1 H S^-1, for sparse data that is too large to lay out; None as above."""
+    """Return the eigenvectors of S^-1 H S^-1, for sparse data too large to lay out; None as above."""
     n, d = A.shape
     scales = _scales(A, regularization)
     gram = A.gram() / np.outer(scales, scales)
@@ -240,7 +240,7 @@ class Singular(NamedTuple):
 
 
 def singular(A: Design) -> Singular:
-    """Of A itself; of its smaller Gram matrix where A is sparse and too large to lay out."""
+    """Return the decomposition of A; of its smaller Gram matrix if A is sparse and too large to lay out."""
     n, d = A.shape
     if _fits(A):
         U, s, Vt = linalg.svd(A.laid_out(), full_matrices=False, check_finite=False)
@@ -257,7 +257,7 @@ def singular(A: Design) -> Singular:
 
 
 def projections(A: Design, y: Array) -> tuple[Array, Array, Array, float]:
-    """The singular values, V and U^T y of `singular`, and what is left of ||y||^2; without U where n > d."""
+    """Return the singular values, V and U^T y of `singular`, and the rest of ||y||^2; no U if n > d."""
     n, d = A.shape
     if n <= d or not _fits(A):
         s, V, left = singular(A)
@@ -284,7 +284,7 @@ def _singular_factors(A: Design, regularization: float) -> Factors:
 
 
 def _iterative(A: Design, y: Array, regularization: float, max_iterations: int, seed: int) -> Ridge:
-    """LSQR, and Hutchinson's estimate of the trace: the mean of <v, A (A^T A + lambda I)^-1 A^T v>.
+    """Solve by LSQR, with Hutchinson's estimate of the trace: the mean of <v, A (A^T A + lambda I)^-1 A^T v>.
 
     Columns are scaled to unit norm, except where lambda = 0 leaves many solutions, of which the one of least
     norm is found in the columns' own units.

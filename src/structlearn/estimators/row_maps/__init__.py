@@ -1,6 +1,6 @@
 """Transformers of rows of features as model files hold them: arrays, and how they are applied.
 
-A new one is a class in a file of this room, with `@kept` on it, and a line here, which imports it.
+A new one is a class in a file of this room, decorated with `@register_row_map`; a line here imports it.
 """
 
 from structlearn.estimators.row_maps import columns as columns

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.registry import Registry, located
+from structlearn.core.registry import Registry, resolve_name
 from structlearn.estimators.scikit import Rows
 
 #: What a map is made of: arrays, and numbers, switches and names.
@@ -39,11 +39,11 @@ class RowMap(ABC):
     @classmethod
     @abstractmethod
     def of(cls, fitted: Any) -> RowMap:
-        """The map that a fitted transformer of scikit-learn applies; ValueError for what has no such form."""
+        """Return the map that a fitted transformer of scikit-learn applies; ValueError if there is none."""
 
     @abstractmethod
     def check(self) -> None:
-        """ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields do not fit together."""
 
     @property
     @abstractmethod
@@ -57,14 +57,14 @@ class RowMap(ABC):
 
     @abstractmethod
     def transform(self, X: Rows) -> Rows:
-        """X of shape (n, n_inputs) as (n, n_outputs), in the arithmetic of scikit-learn's `transform`."""
+        """Map X of shape (n, n_inputs) to (n, n_outputs), in the arithmetic of scikit-learn's `transform`."""
 
     def origins(self) -> list[Origin]:
-        """What each output is made of."""
+        """Return the origin of each output."""
         return [Origin(None, f"mapped{k}") for k in range(self.n_outputs)]
 
     def values(self) -> Values:
-        """The fields by name."""
+        """Return the fields by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -104,7 +104,7 @@ class RowMapEntry:
 ROW_MAPS: Registry[RowMapEntry] = Registry("stored row_transformer")
 
 
-def kept(learned_by: str | type, what: str) -> Callable[[Kind], Kind]:
+def register_row_map(learned_by: str | type, what: str) -> Callable[[Kind], Kind]:
     """Register a class of maps, which files may hold from then on."""
 
     def register(kind: Kind) -> Kind:
@@ -114,23 +114,27 @@ def kept(learned_by: str | type, what: str) -> Callable[[Kind], Kind]:
     return register
 
 
-def entry_of(transformer: object) -> RowMapEntry | None:
-    """The entry of a transformer, which is known by its class: one of the same name or below has none."""
+#: The decorator's name in 0.2, for maps that users have written.
+kept = register_row_map
+
+
+def row_map_entry(transformer: object) -> RowMapEntry | None:
+    """Return the entry of a transformer's own class; a class of the same name, or a subclass, has none."""
     entry = ROW_MAPS.get(type(transformer).__name__)
-    return entry if entry is not None and located(entry.learned_by) is type(transformer) else None
+    return entry if entry is not None and resolve_name(entry.learned_by) is type(transformer) else None
 
 
 # ---- what the maps use -----------------------------------------------------------------------------
 
 
 def product(X: Rows, Y: Array | sparse.csr_matrix) -> Array:
-    """X Y, laid out."""
+    """Return X Y as a dense array."""
     found = X @ Y
     return found if isinstance(found, np.ndarray) else found.toarray()
 
 
 def as_numbers(X: Rows) -> Rows:
-    """Rows as floats, NaN where something is missing; ValueError for text."""
+    """Return rows as floats, NaN where something is missing; ValueError for text."""
     if not isinstance(X, np.ndarray) or X.dtype.kind == "f":
         return X
     try:
@@ -139,22 +143,22 @@ def as_numbers(X: Rows) -> Rows:
         raise ValueError(f"A column of numbers holds something else ({error}).") from None
 
 
-def check_matrix(name: str, value: object, shape: tuple[int | None, int | None]) -> None:
-    """ValueError unless a field is a matrix of numbers of this shape; None is any size but 0."""
+def check_matrix(name: str, value: Any, shape: tuple[int | None, int | None]) -> None:
+    """Raise ValueError unless a field is a matrix of numbers of this shape; None is any size but 0."""
     found = np.shape(value) if isinstance(value, np.ndarray) else getattr(value, "shape", ())
     fits = len(found) == 2 and all(want in (None, size) for want, size in zip(shape, found))
-    if not fits or 0 in found or value.dtype.kind not in "iuf":  # type: ignore[attr-defined]
+    if not fits or 0 in found or value.dtype.kind not in "iuf":
         raise ValueError(f"{name} of its row map must be a matrix of numbers, not of shape {found}")
 
 
 def check_vector(name: str, value: object, size: int) -> None:
-    """ValueError unless a field is a vector of so many numbers."""
+    """Raise ValueError unless a field is a vector of `size` numbers."""
     if not isinstance(value, np.ndarray) or value.shape != (size,) or value.dtype.kind not in "iuf":
         raise ValueError(f"{name} of its row map must be a vector of {size} numbers")
 
 
 def not_kept(what: str, held: str) -> ValueError:
-    """The refusal to save a transformer."""
+    """Return the error for a transformer that cannot be saved."""
     return ValueError(
         f"A model file cannot hold the row_transformer {what}; it holds {held}. Transform the rows before "
         "fit, and save a model without row_transformer."

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from structlearn.estimators.row_maps.base import Origin, RowMap, as_numbers, kept, not_kept
+from structlearn.estimators.row_maps.base import Origin, RowMap, as_numbers, not_kept, register_row_map
 from structlearn.estimators.row_maps.stored import StoredTransformer, stored_transformer
 from structlearn.estimators.scikit import Rows
 
 
-@kept("sklearn.compose:ColumnTransformer", "other transformers, each for some columns of a table")
+@register_row_map("sklearn.compose:ColumnTransformer", "other transformers, each for some columns of a table")
 @dataclass(frozen=True, eq=False)
 class Columns(RowMap):
     """The results of several transformers, each applied to columns of its own.
@@ -78,7 +78,7 @@ class Columns(RowMap):
 
 
 def _positions(fitted: Any, chosen: Any) -> list[int]:
-    """Columns that were chosen by position, name, slice or mask."""
+    """Return the places of columns that were chosen by position, name, slice or mask."""
     places = np.arange(fitted.n_features_in_)
     names = getattr(fitted, "feature_names_in_", places).tolist()
     if isinstance(chosen, slice):

@@ -12,11 +12,18 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.registry import either
-from structlearn.estimators.row_maps.base import RowMap, check_matrix, check_vector, kept, not_kept, product
+from structlearn.estimators.row_maps.base import (
+    RowMap,
+    check_matrix,
+    check_vector,
+    not_kept,
+    product,
+    register_row_map,
+)
 from structlearn.estimators.scikit import Rows
 
 
-@kept("sklearn.kernel_approximation:Nystroem", "a kernel seen from some of the training rows")
+@register_row_map("sklearn.kernel_approximation:Nystroem", "a kernel seen from some of the training rows")
 @dataclass(frozen=True, eq=False)
 class Landmarks(RowMap):
     """k(x, L) N^T, with landmarks L among the training rows and N = k(L, L)^(-1/2).
@@ -64,7 +71,7 @@ class Landmarks(RowMap):
         return values @ self.normalization.T
 
 
-@kept("sklearn.kernel_approximation:RBFSampler", "random waves, for the Gaussian kernel")
+@register_row_map("sklearn.kernel_approximation:RBFSampler", "random waves, for the Gaussian kernel")
 @dataclass(frozen=True, eq=False)
 class Waves(RowMap):
     """sqrt(2/D) cos(x W + b)."""
@@ -92,7 +99,7 @@ class Waves(RowMap):
         return sqrt(2.0 / self.n_outputs) * np.cos(product(X, self.weights) + self.offset)
 
 
-@kept("sklearn.kernel_approximation:PolynomialCountSketch", "products of features, hashed")
+@register_row_map("sklearn.kernel_approximation:PolynomialCountSketch", "products of features, hashed")
 @dataclass(frozen=True, eq=False)
 class HashedProducts(RowMap):
     """The convolution of `degree` count sketches of sqrt(gamma) x, with sqrt(coef0) as one more feature.
@@ -150,7 +157,7 @@ class HashedProducts(RowMap):
 
 
 def _squared_distances(X: Rows, Y: Rows) -> Array:
-    """||x - y||^2 of all rows of X and of Y, by float64 products."""
+    """Return ||x - y||^2 of all rows of X and of Y, by float64 products."""
     X64, Y64 = X.astype(np.float64, copy=False), Y.astype(np.float64, copy=False)
     found = _squares(X64)[:, None] - 2 * product(X64, Y64.T) + _squares(Y64)
     return np.maximum(found, 0.0).astype(X.dtype)

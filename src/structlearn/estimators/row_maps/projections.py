@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.estimators.row_maps.base import RowMap, check_matrix, check_vector, kept, product
+from structlearn.estimators.row_maps.base import RowMap, check_matrix, check_vector, product, register_row_map
 from structlearn.estimators.scikit import Rows
 
 
-@kept("sklearn.decomposition:PCA", "the directions of most variance; whitened where asked for")
+@register_row_map("sklearn.decomposition:PCA", "the directions of most variance; whitened where asked for")
 @dataclass(frozen=True, eq=False)
 class Principal(RowMap):
     """(x - mean) C^T / scale."""
@@ -48,7 +48,7 @@ class Principal(RowMap):
         return projected if self.scale is None else projected / self.scale
 
 
-@kept("sklearn.decomposition:TruncatedSVD", "the first singular directions, of sparse rows too")
+@register_row_map("sklearn.decomposition:TruncatedSVD", "the first singular directions, of sparse rows too")
 @dataclass(frozen=True, eq=False)
 class Truncated(RowMap):
     """x C^T."""

@@ -9,16 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.row_maps.base import FeatureByFeature, as_numbers, check_vector, kept
+from structlearn.estimators.row_maps.base import FeatureByFeature, as_numbers, check_vector, register_row_map
 from structlearn.estimators.scikit import Rows
 
 
-@kept("sklearn.preprocessing:StandardScaler", "(x - mean) / deviation, feature by feature")
+@register_row_map("sklearn.preprocessing:StandardScaler", "(x - mean) / deviation, feature by feature")
 @dataclass(frozen=True, eq=False)
 class Standardised(FeatureByFeature):
     """(x - mean) / scale; of sparse rows x / scale.
 
-    A scale of 0 is that of a column which training had no values of: there is none in new rows, either.
+    A scale of 0 belongs to a column without values in training: new rows have none there, either.
     """
 
     n_features: int
@@ -54,7 +54,9 @@ class Standardised(FeatureByFeature):
         return X if self.scale is None else X / np.where(self.scale == 0, np.nan, self.scale).astype(X.dtype)
 
 
-@kept("sklearn.preprocessing:MinMaxScaler", "each feature between two numbers, 0 and 1 unless given")
+@register_row_map(
+    "sklearn.preprocessing:MinMaxScaler", "each feature between two numbers, 0 and 1 unless given"
+)
 @dataclass(frozen=True, eq=False)
 class Ranged(FeatureByFeature):
     """x * scale + shift, clipped to [least, most] where asked for."""

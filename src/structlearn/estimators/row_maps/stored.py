@@ -11,12 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.registry import either, located
+from structlearn.core.forms import count
+from structlearn.core.registry import either, resolve_name
 from structlearn.estimators.files.values import from_json, to_json
 from structlearn.estimators.inputs.frames import frame_array, is_frame
-from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, entry_of, not_kept
+from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, not_kept, row_map_entry
 from structlearn.estimators.scikit import Rows
-from structlearn.storage.schema import check_form, count
+from structlearn.storage.schema import check_form
 
 #: A map in the header of a model file: its name, values that are no arrays, the shapes of sparse ones, and
 #: the steps of the transformers inside it.
@@ -47,7 +48,7 @@ class StoredTransformer:
         return self.maps[-1].n_outputs
 
     def fit(self, X: Rows, y: object = None) -> Self:
-        """Nothing: it is fitted."""
+        """Do nothing: it is fitted."""
         return self
 
     @property
@@ -56,7 +57,7 @@ class StoredTransformer:
         return self.maps[0].of_tables
 
     def origins(self, inputs: Sequence[Origin] | None = None) -> list[Origin]:
-        """What each output is made of, where the inputs are made of these."""
+        """Return the origin of each output, given those of the inputs."""
         found = [Origin(j) for j in range(self.n_features_in_)] if inputs is None else list(inputs)
         for one in self.maps:
             found = [
@@ -68,18 +69,18 @@ class StoredTransformer:
         return found
 
     def names(self, inputs: Sequence[str]) -> list[str]:
-        """What the outputs are called, where the inputs have these names."""
+        """Return the names of the outputs, given those of the inputs."""
         return [suffix if j is None else f"{inputs[j]}{suffix}" for j, suffix in self.origins()]
 
     def transform(self, X: Any) -> Rows:
-        """X of shape (n, n_features_in_), rows of numbers or a table, as (n, n_outputs)."""
+        """Map X of shape (n, n_features_in_), rows of numbers or a table, to (n, n_outputs)."""
         X = frame_array(X) if is_frame(X) else X
         for one in self.maps:
             X = one.transform(X)
         return X
 
     def check(self) -> None:
-        """ValueError if the maps' arrays, or a map and the next, do not fit together."""
+        """Raise ValueError if the maps' arrays, or a map and the next, do not fit together."""
         if not self.maps:
             raise ValueError("its row map has no steps")
         for one in self.maps:
@@ -102,7 +103,7 @@ class StoredTransformer:
 
 
 def stored_transformer(fitted: object) -> StoredTransformer:
-    """The maps of a fitted transformer; a ValueError that names what no model file can hold."""
+    """Return the maps of a fitted transformer; ValueError that names what no model file can hold."""
     maps = tuple(_maps(fitted))
     if not maps:
         raise not_kept("Pipeline without steps", "pipelines with at least one")
@@ -112,22 +113,22 @@ def stored_transformer(fitted: object) -> StoredTransformer:
 def _maps(fitted: Any) -> Iterator[RowMap]:
     if isinstance(fitted, StoredTransformer):
         yield from fitted.maps
-    elif type(fitted) is located("sklearn.pipeline:Pipeline"):
+    elif type(fitted) is resolve_name("sklearn.pipeline:Pipeline"):
         for _, step in fitted.steps:
             if step is not None and step != "passthrough":
                 yield from _maps(step)
-    elif type(fitted) is located("sklearn.frozen:FrozenEstimator"):
+    elif type(fitted) is resolve_name("sklearn.frozen:FrozenEstimator"):
         yield from _maps(fitted.estimator)
-    elif (entry := entry_of(fitted)) is not None:
+    elif (entry := row_map_entry(fitted)) is not None:
         yield entry.kind.of(fitted)
     else:
         raise not_kept(type(fitted).__name__, f"{either(ROW_MAPS)}, or a pipeline of these")
 
 
-def written(
+def write_steps(
     transformer: StoredTransformer, prefix: str = ""
 ) -> tuple[list[dict[str, object]], dict[str, Array]]:
-    """The steps as the header has them (see `STEP`), and all arrays by name."""
+    """Return the steps as the header holds them (see `STEP`), and all arrays by name."""
     names = {entry.kind: name for name, entry in ROW_MAPS.items()}
     steps: list[dict[str, object]] = []
     arrays: dict[str, Array] = {}
@@ -143,7 +144,7 @@ def written(
                 step["sparse"][name] = list(value.shape)
                 arrays |= {f"{where}:{part}": getattr(value, part) for part in _PARTS}
             elif _are_transformers(value):
-                inside = [written(inner, f"{where}:{i}:") for i, inner in enumerate(value)]
+                inside = [write_steps(inner, f"{where}:{i}:") for i, inner in enumerate(value)]
                 step.setdefault("maps", {})[name] = [inner for inner, _ in inside]
                 arrays |= {key: array for _, own in inside for key, array in own.items()}
             else:
@@ -160,7 +161,7 @@ def _are_transformers(value: object) -> bool:
 
 
 def read(steps: Sequence[Mapping[str, Any]], load: Callable[[str], Array], names: Iterable[str]) -> Any:
-    """The inverse of `written`, checked: `names` are those of the arrays, and `load` reads one.
+    """Invert `write_steps` and check: `names` are those of the arrays, and `load` reads one.
 
     ValueError for what it never gives.
     """
@@ -181,7 +182,7 @@ class _Reader(NamedTuple):
         return self.load(name)
 
     def transformer(self, steps: Sequence[Any], prefix: str, depth: int) -> StoredTransformer:
-        """One transformer, not checked as a whole."""
+        """Read one transformer, without checking it as a whole."""
         if depth > _DEEPEST:
             raise ValueError(f"row maps lie more than {_DEEPEST} deep in it")
         return StoredTransformer(self._map(step, f"{prefix}{k}:", depth) for k, step in enumerate(steps))
@@ -199,10 +200,10 @@ class _Reader(NamedTuple):
             made = (self.transformer(one, f"{prefix}{name}:{i}:", depth + 1) for i, one in places)
             values[name] = tuple(made)
         arrays = [one.name for one in fields(kind) if f"{prefix}{one.name}" in self.names]
-        return _made(kind, values | {name: self.fetch(f"{prefix}{name}") for name in arrays})
+        return _make_map(kind, values | {name: self.fetch(f"{prefix}{name}") for name in arrays})
 
 
-def _made(kind: type[RowMap], values: Values) -> RowMap:
+def _make_map(kind: type[RowMap], values: Values) -> RowMap:
     hints = get_type_hints(kind)
     if values.keys() != {one.name for one in fields(kind)}:
         raise ValueError(f"a row map must be of {', '.join(one.name for one in fields(kind))}")
@@ -210,8 +211,8 @@ def _made(kind: type[RowMap], values: Values) -> RowMap:
     return kind(**values)
 
 
-def _sparse(shape: object, parts: Sequence[Array]) -> sparse.csr_matrix:
+def _sparse(shape: Any, parts: Sequence[Array]) -> sparse.csr_matrix:
     check_form(shape, [count], "row_map.sparse")
-    found = sparse.csr_matrix(tuple(parts), shape=tuple(shape))  # type: ignore[arg-type]
+    found = sparse.csr_matrix(tuple(parts), shape=tuple(shape))
     found.check_format(full_check=True)
     return found

@@ -12,7 +12,14 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.estimators.inputs.frames import is_missing
-from structlearn.estimators.row_maps.base import FeatureByFeature, Origin, RowMap, as_numbers, kept, not_kept
+from structlearn.estimators.row_maps.base import (
+    FeatureByFeature,
+    Origin,
+    RowMap,
+    as_numbers,
+    not_kept,
+    register_row_map,
+)
 from structlearn.estimators.scikit import Rows
 
 #: A value of a column; None is a missing one.
@@ -22,7 +29,9 @@ RARE = "(rare)"
 _MISSING = " is missing"
 
 
-@kept("sklearn.preprocessing:OneHotEncoder", "a column of zeros and ones for each level of a column")
+@register_row_map(
+    "sklearn.preprocessing:OneHotEncoder", "a column of zeros and ones for each level of a column"
+)
 @dataclass(frozen=True, eq=False)
 class Levels(RowMap):
     """For each column, a one at the output of its level.
@@ -84,7 +93,7 @@ class Levels(RowMap):
         ]
 
     def _outputs_of(self, j: int) -> Iterator[Level]:
-        """What each output of a column stands for."""
+        """Yield the level that each output of a column stands for."""
         for place in range(self.widths[j]):
             own = [level for level, one in zip(self.levels[j], self.outputs[j]) if one == place]
             yield own[0] if len(own) == 1 and place != self.unknown[j] else RARE
@@ -123,7 +132,7 @@ def _plain(level: object) -> Level:
 def _column(
     levels: list[Level], rare: Any, dropped: int | None, *, grouped: bool, strict: bool
 ) -> tuple[list[Level], list[int], int, int]:
-    """Levels that must be known, their outputs, how many of these there are, and that of unknown levels.
+    """Return the levels that must be known, their outputs, their number, and the output of unknown levels.
 
     Frequent levels come first, in their order, then one output for all rare ones; one may be dropped.
     """
@@ -140,7 +149,9 @@ def _column(
     return known, [place[level] for level in known], width, unknown
 
 
-@kept("sklearn.impute:SimpleImputer", "a value for what is missing, and where asked for whether it was")
+@register_row_map(
+    "sklearn.impute:SimpleImputer", "a value for what is missing, and where asked for whether it was"
+)
 @dataclass(frozen=True, eq=False)
 class Imputed(RowMap):
     """Missing values filled in, then zeros and ones that say where some columns missed theirs.
@@ -195,7 +206,9 @@ class Imputed(RowMap):
         return np.hstack([filled, missing[:, self.indicators].astype(filled.dtype)])
 
 
-@kept("sklearn.preprocessing:FunctionTransformer", "columns as they are, where it has no function")
+@register_row_map(
+    "sklearn.preprocessing:FunctionTransformer", "columns as they are, where it has no function"
+)
 @dataclass(frozen=True, eq=False)
 class Unchanged(FeatureByFeature):
     """x."""

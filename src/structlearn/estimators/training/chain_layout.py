@@ -14,14 +14,14 @@ from structlearn.estimators.inputs.checking import (
     Tables,
     as_list,
     check_same_length,
+    check_sample_weight,
     check_two_classes,
-    check_weights,
     label_codes,
     stack_examples,
 )
 from structlearn.estimators.inputs.constraints import check_steps, forbidden_steps
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
-from structlearn.estimators.models.chains import columns_of, with_pairs
+from structlearn.estimators.models.chains import column_array, with_pairs
 from structlearn.estimators.scikit import balanced_weights
 from structlearn.estimators.training.running import TrainingProblem
 from structlearn.estimators.weights.sparse_penalty import elastic_net
@@ -67,7 +67,7 @@ def scored_rows(
     if odd.size:
         i = odd[0]
         raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {n_labels[i]} labels.")
-    weight = check_weights(sample_weight, len(lengths))
+    weight = check_sample_weight(sample_weight, len(lengths))
     check_two_classes(estimator.classes_)
     estimator.n_features_in_ = rows.shape[1]
     structure, memory = _new_structure(estimator), Memory(estimator.memory)
@@ -82,7 +82,7 @@ def scored_rows(
     )
     return (
         structure,
-        with_pairs(local, rows, structure, columns_of(estimator.transition_features)),
+        with_pairs(local, rows, structure, column_array(estimator.transition_features)),
         weight,
         memory,
     )
@@ -91,7 +91,7 @@ def scored_rows(
 def _new_structure(estimator: ChainClassifier) -> Chain | ConditionedChain:
     n_labels = len(estimator.classes_)
     forbidden = forbidden_steps(estimator.constraints, estimator.classes_)
-    columns = columns_of(estimator.transition_features)
+    columns = column_array(estimator.transition_features)
     if columns is None:
         return Chain(n_labels, start=estimator.start, end=estimator.end, forbidden=forbidden)
     if estimator.start or estimator.end:

@@ -28,7 +28,7 @@ from structlearn.distributed import (
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import S, StructuredEstimator
 from structlearn.estimators.choices import ROWS_ON_CLUSTERS, make_checkpoint
-from structlearn.estimators.inputs.checking import Tables, check_weights, stack_examples
+from structlearn.estimators.inputs.checking import Tables, check_sample_weight, stack_examples
 from structlearn.estimators.inputs.frames import is_table
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.mapped import MappedRows, fitted_to
@@ -101,12 +101,12 @@ def train_on(
     X and y are as for `fit`, or X is a `Partitions` that the workers see and y is None.
     """
     on_rows = estimator.packed_as == "classes"
-    chosen, stopping = training_of(estimator).checked(auto=ROWS_ON_CLUSTERS if on_rows else None)
+    chosen, stopping = training_of(estimator).solver_and_stopping(auto=ROWS_ON_CLUSTERS if on_rows else None)
     estimator.loss_ = estimator.chosen_loss().name
     solver = _block_solver(estimator, chosen)
     engine = client if hasattr(client, "revive") else DaskEngine(client)
     if y is not None:
-        check_weights(sample_weight, len(y))
+        check_sample_weight(sample_weight, len(y))
     checkpoint = make_checkpoint(estimator.checkpoint)
     seed = drawn_seed(estimator.random_state)
     with _folder(checkpoint) as (folder, kept), _same_map(estimator, X):
@@ -135,7 +135,7 @@ def train_on(
 
 
 def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFrankWolfe:
-    """The solver itself; ValueError for what a cluster cannot do."""
+    """Return the solver itself; ValueError for what a cluster cannot do."""
     if not isinstance(solver, BlockFrankWolfe):
         raise ParameterError(
             "A cluster trains with {solver=seg}, 'bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'."
@@ -165,7 +165,7 @@ def _driver(solver: Solver, estimator: StructuredEstimator[S]) -> JoinedBlocks:
 
 @contextmanager
 def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions) -> Iterator[None]:
-    """While partitions are laid out, the transformer of rows is one that was fitted to all rows before."""
+    """Have the row transformer be one that was fitted to all rows, while partitions are laid out."""
     given = getattr(estimator, "row_transformer", None)
     if given is None or not isinstance(estimator, MappedRows):
         yield
@@ -198,7 +198,7 @@ def _all_rows(estimator: StructuredEstimator[S], X: Any) -> Rows:
 
 @contextmanager
 def _folder(checkpoint: Checkpoint | None) -> Iterator[tuple[Path, Checkpoint]]:
-    """Where partitions go, and how workers write their blocks: beside the driver's checkpoint, if any."""
+    """Yield the folder of the partitions and the workers' checkpoint: beside the driver's, if any."""
     scratch = Path(tempfile.mkdtemp(prefix="structlearn-"))
     try:
         if checkpoint is None:

@@ -17,19 +17,19 @@ _FORMER, _LAYOUT = "_former", "_layout"
 def fresh_fit(estimator: Any) -> Iterator[None]:
     """Set aside what an earlier fit has set, for `former_of`; put it back whole if the next one fails."""
     state = vars(estimator)
-    former = _taken(estimator)
+    former = _take_off_fit(estimator)
     state[_FORMER] = dict(former)
     try:
         yield
     except BaseException:
-        _taken(estimator)
+        _take_off_fit(estimator)
         state.update(former)
         raise
     finally:
         state.pop(_FORMER, None)
 
 
-def _taken(estimator: Any) -> dict[str, Any]:
+def _take_off_fit(estimator: Any) -> dict[str, Any]:
     """Take off what a fit sets: what ends in "_", and what the class declares as no parameter."""
     state, declared = vars(estimator), {one.name: one.init for one in fields(estimator)}
     names = [name for name in state if not declared.get(name, not _is_fitted(name))]
@@ -45,12 +45,17 @@ def former_of(estimator: Any) -> Mapping[str, Any]:
     return vars(estimator).get(_FORMER, {})
 
 
+def solution_of(estimator: Any) -> Any:
+    """Return the solution that a fit with `warm_start` leaves for the next one."""
+    return vars(estimator)["_solution"]
+
+
 def forget_solution(estimator: Any) -> None:
     """Have a warm start find nothing to go on from."""
     vars(estimator).get(_FORMER, {}).pop("_solution", None)
 
 
-def forget(estimator: Any, *names: str) -> None:
+def forget_attributes(estimator: Any, *names: str) -> None:
     """Take off attributes that are not true of a model any more."""
     for name in names:
         vars(estimator).pop(name, None)
@@ -75,9 +80,9 @@ def has_other_layout(estimator: Any) -> bool:
     return any(not _alike(value, getattr(estimator, name)) for name, value in kept.items())
 
 
-def _alike(one: object, other: object) -> bool:
+def _alike(one: Any, other: Any) -> bool:
     if one is other:
         return True
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)  # type: ignore[arg-type]
+        return np.array_equal(one, other)
     return type(one) is type(other) and bool(one == other)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: Lambda for rows of unit length, and where all features are zero.
 UNIT = 0.01
-#: Beyond these, 1/lambda times squares of features is no number.
+#: Beyond these, 1/lambda times squares of features overflows.
 LEAST, MOST = 1e-100, 1e100
 
 
@@ -75,7 +75,7 @@ def is_count(cost: object) -> bool:
 
 
 def sized_regularization(scoring: JointScoring, *, counted: bool) -> float:
-    """0.01 s^2 where losses are sums over nodes, else 0.01 s^2 m; 0.01 where s^2 is 0."""
+    """Return 0.01 s^2 where losses are sums over nodes, else 0.01 s^2 m; 0.01 where s^2 is 0."""
     rows = (scoring.local.X, scoring.pairs.X)
     with np.errstate(over="ignore"):
         squares = sum(one.shape[0] * np.square(column_sizes(one)).sum() for one in rows)

@@ -9,8 +9,8 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
-from structlearn.core.sentences import sentences
-from structlearn.estimators.advice.columns import advised
+from structlearn.core.sentences import join_sentences
+from structlearn.estimators.advice.columns import add_scaling_advice
 from structlearn.estimators.choices import (
     Auto,
     ball_of,
@@ -29,7 +29,7 @@ from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import Penalty
 from structlearn.problem.registry import LOSSES, losses_of
 from structlearn.scoring import RowScoring, Scoring
-from structlearn.solvers.progress import watched
+from structlearn.solvers.progress import report_progress
 from structlearn.solvers.solution import Certificate, Solution
 from structlearn.solvers.solver import Solver
 from structlearn.structures import Structure
@@ -66,9 +66,9 @@ class EstimatorTraining(Generic[S]):
         from structlearn.estimators.advice.learned import warn_of_nothing
 
         estimator = self.estimator
-        self.checked()
+        self.solver_and_stopping()
         estimator.loss_ = estimator.chosen_loss().name
-        solver, stopping = self.checked(self.auto_for(problem))
+        solver, stopping = self.solver_and_stopping(self.auto_for(problem))
         objective = self.objective(problem)
         warm = self.warm(objective) if estimator.warm_start else None
         seed = drawn_seed(estimator.random_state)
@@ -103,7 +103,7 @@ class EstimatorTraining(Generic[S]):
 
     # ---- from parameters to objects ----------------------------------------------------------------------
 
-    def checked(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
+    def solver_and_stopping(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
         """Return the solver and the stopping rule; `auto` is what "auto" stands for, if not as usual."""
         from structlearn.solvers.stopping import Stopping
 
@@ -113,7 +113,7 @@ class EstimatorTraining(Generic[S]):
         make_checkpoint(estimator.checkpoint)
         if estimator.memory is not None:
             parse_size(estimator.memory)
-        one_of("loss", estimator.loss, (AUTO, *losses_of(estimator._outputs)))
+        one_of("loss", estimator.loss, (AUTO, *losses_of(estimator.output_kind)))
         solver = self.solver_for(estimator.chosen_loss().name, auto)
         return solver, Stopping(estimator.tol, estimator.max_passes, estimator.max_seconds)
 
@@ -171,7 +171,7 @@ class EstimatorTraining(Generic[S]):
         def adopt(w: Array) -> None:
             estimator.structure_, estimator.weights_ = structure, w
 
-        with watched(stopping, verbose=estimator.verbose, callback=estimator.callback) as callback:
+        with report_progress(stopping, verbose=estimator.verbose, callback=estimator.callback) as callback:
             solution = solve(
                 objective,
                 solver,
@@ -179,12 +179,14 @@ class EstimatorTraining(Generic[S]):
                 seed=seed,
                 callback=callback,
                 warm=warm,
-                watch=estimator._shown(adopt),
+                watch=estimator._weights_watcher(adopt),
                 checkpoint=make_checkpoint(estimator.checkpoint),
                 resumable=resumable or estimator.warm_start,
             )
         adopt(solution.w)
-        certificate = estimator.certificate_ = self._told(self._advised(solution.certificate, objective))
+        certificate = estimator.certificate_ = self._say_why_loss(
+            self._add_advice(solution.certificate, objective)
+        )
         estimator.history_ = solution.history
         if estimator.warm_start:
             estimator._solution = solution
@@ -192,17 +194,17 @@ class EstimatorTraining(Generic[S]):
             warn_of_convergence(certificate.status, stacklevel=4)
         return solution
 
-    def _told(self, certificate: Certificate) -> Certificate:
-        """With the reason in its status, where the loss is not the usual one."""
+    def _say_why_loss(self, certificate: Certificate) -> Certificate:
+        """Add the reason to the status, if the loss is not the usual one."""
         why = self.estimator.chosen_loss().why
-        return replace(certificate, status=sentences(certificate.status, why)) if why else certificate
+        return replace(certificate, status=join_sentences(certificate.status, why)) if why else certificate
 
-    def _advised(self, certificate: Certificate, objective: Any) -> Certificate:
-        """With the cause in its status, where training has not converged and columns are unscaled."""
+    def _add_advice(self, certificate: Certificate, objective: Any) -> Certificate:
+        """Add the cause to the status, if training has not converged and columns are not scaled."""
         scoring = getattr(objective, "scoring", None)
         if certificate.converged or not isinstance(scoring, RowScoring):
             return certificate
-        return advised(certificate, scoring.X, self.estimator, constant=scoring.intercept)
+        return add_scaling_advice(certificate, scoring.X, self.estimator, constant=scoring.intercept)
 
 
 def training_of(estimator: StructuredEstimator[S]) -> EstimatorTraining[S]:

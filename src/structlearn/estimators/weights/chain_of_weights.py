@@ -12,7 +12,7 @@ from structlearn.structures import Chain
 
 
 def chain_of(labels: Sequence[str], n_features: int, weights: Array) -> ChainClassifier:
-    """The chain of sorted labels that was fitted to these weights; ValueError if they are none of such."""
+    """Return the chain of sorted labels fitted to these weights; ValueError if they cannot be its weights."""
     chain = ChainClassifier(loss="softmax")
     if len(labels) < 2 or list(labels) != sorted(set(labels)):
         raise ValueError("the labels of its chain are not distinct and sorted")

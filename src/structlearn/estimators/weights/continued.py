@@ -14,7 +14,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.estimators.choices import Auto
 from structlearn.estimators.inputs.token_features import TokenFeatures
-from structlearn.estimators.training.fresh_fit import forget, former_of
+from structlearn.estimators.training.fresh_fit import forget_attributes, former_of
 from structlearn.estimators.training.running import EstimatorTraining
 from structlearn.estimators.weights.sparse_penalty import check_penalty
 from structlearn.problem.objective import Objective
@@ -40,13 +40,13 @@ class Former(NamedTuple):
     @classmethod
     def of(cls, model: ChainClassifier) -> Former:
         structure, rows = model.structure_, model.model_.rows
-        tables = structure.shared_tables(rows.shared) if isinstance(structure, Chain) else {}
+        tables = structure.shared_tables(rows.shared_weights) if isinstance(structure, Chain) else {}
         known = Solution(model.weights_, model.certificate_)
         return cls(model.classes_, model.coef_.T, model.intercept_, dict(tables), known)
 
 
 def places_by_name(before: TokenFeatures, now: TokenFeatures) -> Array:
-    """Where each feature of now was before; -1 where it was not."""
+    """Return the column of each feature in the earlier model, -1 for new features."""
     if now.hash_bits is not None or before.hash_bits is not None:
         return places_by_column(before.n_features, now.n_features)
     known, wanted = before.hashes(), now.hashes()
@@ -56,7 +56,7 @@ def places_by_name(before: TokenFeatures, now: TokenFeatures) -> Array:
 
 
 def places_by_column(n_before: int, n_now: int) -> Array:
-    """The same of features without names: columns are the same if there are as many."""
+    """Return the same for features without names: columns are the same if their number is."""
     return np.arange(n_now) if n_before == n_now else np.full(n_now, -1)
 
 
@@ -67,7 +67,7 @@ class Start(NamedTuple):
     places: Array
 
 
-def remembered(model: ChainClassifier) -> ChainClassifier | None:
+def remember(model: ChainClassifier) -> ChainClassifier | None:
     """Return the model as it is, where the next fit is to go on from it and nothing else is said."""
     there = model.warm_start and hasattr(model, "weights_") and not hasattr(model, "_start")
     return copy(model) if there else None
@@ -89,10 +89,10 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
 
     estimator: ChainClassifier
 
-    def checked(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
+    def solver_and_stopping(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
         """Return the solver and the stopping rule, after a look at the penalty as well."""
         check_penalty(self.estimator)
-        return super().checked(auto)
+        return super().solver_and_stopping(auto)
 
     def warm(self, objective: Objective) -> Solution | None:
         """Return the solution before or, of other data, a start at the weights that are known by name."""
@@ -101,13 +101,13 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
             return known
         if known is not None and known.fits(objective) and self._is_same(start):
             return known
-        first = carried(start.former, start.places, self.estimator, objective)
+        first = first_weights(start.former, start.places, self.estimator, objective)
         return start_at(objective, first, start.former.solution)
 
     def _start(self) -> Start | None:
-        """What this fit was told to start at, or has found."""
+        """Return the start that this fit was given, or has found."""
         found = vars(self.estimator).get("_start", former_of(self.estimator).get("_start"))
-        forget(self.estimator, "_start")
+        forget_attributes(self.estimator, "_start")
         return found
 
     def _is_same(self, start: Start) -> bool:
@@ -116,8 +116,8 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
         return same and np.array_equal(start.places, np.arange(len(start.places)))
 
 
-def carried(former: Former, places: Array, model: ChainClassifier, objective: Objective) -> Array:
-    """The first weights of a new problem: those known before, zero for what is new."""
+def first_weights(former: Former, places: Array, model: ChainClassifier, objective: Objective) -> Array:
+    """Return the first weights of a new problem: those known before, zero for new ones."""
     structure, n_weights, k = objective.structure, objective.n_weights, len(model.classes_)
     w = np.zeros(n_weights)
     W = w[: n_weights - structure.n_shared].reshape(-1, k)
@@ -138,14 +138,14 @@ def carried(former: Former, places: Array, model: ChainClassifier, objective: Ob
 
 
 def start_at(objective: Objective, w: Array, before: Solution) -> Solution:
-    """A start at weights: with the dual point of the predictions there, where the loss is smooth."""
+    """Return a start at given weights, with the dual point of the predictions there if the loss is smooth."""
     point = None
     if objective.regularizer.smooth:
         n = objective.scoring.n_examples
         z, h, start = np.empty(objective.point_start[-1]), np.empty(n), objective.point_start
         alone = [(i, i + 1) for i in range(n)]
         for one in objective.oracle.maximizers(
-            w, objective.cost, np.ones(n), alone, gold=objective._compared
+            w, objective.cost, np.ones(n), alone, gold=objective.gold_vertices
         ):
             i = one.first
             z[start[i] : start[i + 1]] = np.concatenate([one.vertices, one.shared])

@@ -52,7 +52,7 @@ class Explanation(NamedTuple):
 def explanations(
     chain: ChainClassifier, X: Tables, names: Names | None = None
 ) -> Iterator[list[Explanation]]:
-    """Those of all tokens, sequence by sequence."""
+    """Yield the explanations of all tokens, sequence by sequence."""
     check_is_fitted(chain, "weights_")
     if names is None:
         names = token_names_in(chain.features_, X) if is_named(X) else own_names(chain)
@@ -67,7 +67,7 @@ def explanations(
         b = a + length
         path = np.array([place[label] for label in labels.tolist()], dtype=np.int64)
         sequence = _Sequence(model, mapped[a:b], given[a:b], path, names)
-        yield sequence.explained(next(scores)) if length else []
+        yield sequence.explain(next(scores)) if length else []
         a = b
 
 
@@ -80,8 +80,8 @@ class _Sequence(NamedTuple):
     path: Array
     names: Names
 
-    def explained(self, theta: Array) -> list[Explanation]:
-        """An explanation for each token, from the scores of all parts."""
+    def explain(self, theta: Array) -> list[Explanation]:
+        """Explain each token, given the scores of all parts."""
         labels = self.model.classes.tolist()
         found = []
         for t, (label, scores) in enumerate(zip(self.path.tolist(), self._alternatives(theta))):
@@ -99,7 +99,7 @@ class _Sequence(NamedTuple):
     def _alternatives(self, theta: Array) -> Array:
         """Score of each label at each token, the others being kept, but for what they have in common."""
         structure, path = self.model.structure, self.path
-        unary, steps = structure._scored(*structure._checked(theta))
+        unary, steps = structure.label_and_step_scores(*structure.read_scores(theta))
         found = unary.copy()
         for t in range(1, path.size):
             found[t] += steps[t][path[t - 1]]
@@ -107,7 +107,7 @@ class _Sequence(NamedTuple):
         return found
 
     def _contributions(self, t: int, label: int, other: int) -> Iterator[Contribution]:
-        """Those of features, of the constant, and of the steps before and after."""
+        """Yield the contributions of features, of the constant, and of the steps before and after."""
         W = self.model.rows.table
         columns, values = _entries(self.rows, t)
         amounts = values * (W[columns, label] - W[columns, other])
@@ -121,7 +121,7 @@ class _Sequence(NamedTuple):
         yield from self._borders(t, label, other)
 
     def _step(self, t: int, step: tuple[int, int], other: tuple[int, int]) -> Iterator[Contribution]:
-        """What the step to token t adds, by itself and by the features of token t that score steps."""
+        """Yield what the step to token t adds, by itself and through features of t that score steps."""
         labels = self.model.classes.tolist()
         table = self.model.transitions
         before, after = (labels[k] for k in step)
@@ -130,13 +130,13 @@ class _Sequence(NamedTuple):
         if chosen is None:
             return
         columns, values = _entries(self.given[:, chosen], t)
-        weights = self.model.conditioned[columns]
+        weights = self.model.transition_feature_weights[columns]
         amounts = values * (weights[:, *step] - weights[:, *other])
         for name, amount in zip(self.names(chosen[columns]), amounts.tolist()):
             yield Contribution(Transition(before, after, 0.0, name).name, amount)
 
     def _borders(self, t: int, label: int, other: int) -> Iterator[Contribution]:
-        """What being the first or the last label adds."""
+        """Yield what being the first or the last label adds."""
         model, name = self.model, self.model.classes.tolist()[label]
         if not isinstance(model.structure, Chain):
             return
@@ -149,7 +149,7 @@ class _Sequence(NamedTuple):
 
 
 def _entries(rows: Rows, t: int) -> tuple[Array, Array]:
-    """Columns and values of a row that are not zero."""
+    """Return the columns and values of the nonzero entries of a row."""
     row = rows[t]
     if sparse.issparse(row):
         return row.indices.astype(np.int64), row.data.astype(np.float64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.estimators.inputs.allowed import placed
+from structlearn.estimators.inputs.allowed import local_places
 from structlearn.scoring import JointScoring, RowScoring, Scoring
 from structlearn.structures import Cube, LabelGraph
 from structlearn.structures.cut.cut import Cuts
@@ -20,13 +20,13 @@ AT_ONCE = 100_000
 
 
 def rows_of(scoring: Scoring) -> RowScoring | None:
-    """The scoring of rows, each of which scores every label; None where there is none."""
+    """Return the scoring of rows, each of which scores every label; None if there is none."""
     local = scoring.local if isinstance(scoring, JointScoring) else scoring
     return local if isinstance(local, RowScoring) else None
 
 
 def gold_frequencies(problem: TrainingProblem[Any]) -> Array | None:
-    """The share of rows whose gold output has each part that a row scores; None without such rows."""
+    """Return the share of rows whose gold output has each part that a row scores; None without such rows."""
     rows = rows_of(problem.scoring)
     if rows is None:
         return None
@@ -45,7 +45,7 @@ def gold_frequencies(problem: TrainingProblem[Any]) -> Array | None:
 
 
 def _weights(problem: TrainingProblem[Any], n: int) -> Array:
-    """The weight of each example; of those that are alike one has that of all."""
+    """Return the weight of each example; among equal ones, a single one carries the weight of all."""
     weight = np.ones(n) if problem.sample_weight is None else np.asarray(problem.sample_weight)
     if problem.active is None:
         return weight
@@ -55,7 +55,7 @@ def _weights(problem: TrainingProblem[Any], n: int) -> Array:
 
 
 def most_frequent_best(scores: Array, frequencies: Array | None) -> Array:
-    """The column of the highest score in each row; of those that are tied the most frequent one."""
+    """Return the column of the highest score in each row; among ties, the most frequent one."""
     if frequencies is None or frequencies.size != scores.shape[1]:
         return np.argmax(scores, axis=1)
     order = np.argsort(-frequencies, kind="stable")
@@ -63,11 +63,11 @@ def most_frequent_best(scores: Array, frequencies: Array | None) -> Array:
 
 
 def tie_scores(scoring: Scoring, structure: object, frequencies: Array | None) -> Array | None:
-    """Scores of all local parts that prefer frequent labels; for switches, those that are mostly on."""
+    """Return scores of all local parts that prefer frequent labels; for switches, those mostly on."""
     rows = rows_of(scoring)
     if rows is None or frequencies is None or frequencies.size != rows.n_labels:
         return None
     switches = isinstance(structure, Cube | LabelGraph | Cuts)
     sizes, found = np.diff(rows.first), np.zeros(scoring.start[-1])
-    found[placed((int(sizes.sum()), rows.n_labels), scoring, sizes)] = frequencies - 0.5 * switches
+    found[local_places((int(sizes.sum()), rows.n_labels), scoring, sizes)] = frequencies - 0.5 * switches
     return found

@@ -47,7 +47,7 @@ class RowWeights:
         return self.table[self.n_features] if self.has_constant else np.zeros(self.n_scores)
 
     @property
-    def shared(self) -> Array:
+    def shared_weights(self) -> Array:
         """Weights without features, of transitions or pairs of labels."""
         return self.weights[self.weights.size - self.n_shared :]
 

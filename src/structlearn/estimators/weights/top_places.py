@@ -8,7 +8,7 @@ from structlearn.core.contract import Array
 
 
 def top_places(weights: Array, k: int) -> Array:
-    """Where the k largest positive weights are, and the k most negative; from the largest down."""
+    """Return the places of the k largest positive weights and the k most negative, from the largest down."""
     up, down = np.flatnonzero(weights > 0), np.flatnonzero(weights < 0)
     if up.size > k:
         up = up[np.argpartition(-weights[up], k)[:k]]

@@ -13,7 +13,7 @@ from structlearn.estimators.binary import BinaryClassifier
 from structlearn.estimators.chain import ChainClassifier
 from structlearn.estimators.cut import CutSegmenter
 from structlearn.estimators.graph import GraphClassifier
-from structlearn.estimators.inputs.feature_names import CONSTANT, Names, numbered, own_names
+from structlearn.estimators.inputs.feature_names import CONSTANT, Names, numbered_names, own_names
 from structlearn.estimators.multilabel import MultiLabelClassifier
 from structlearn.estimators.rows import FlatEstimator
 from structlearn.estimators.segments import SegmentClassifier
@@ -71,7 +71,7 @@ class WeightNames(NamedTuple):
 def top_weights(
     estimator: Any, k: int = 10, names: Names | None = None, labels: Sequence[object] | None = None
 ) -> list[WeightGroup]:
-    """The k largest positive and negative weights of each kind, of any fitted estimator.
+    """Return the k largest positive and negative weights of each kind, of any fitted estimator.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def top_weights(
 
 
 def top_features(chain: ChainClassifier, k: int = 10, names: Names | None = None) -> TopFeatures:
-    """The k largest positive and negative weights of each label, of transitions, and of their features."""
+    """Return the k largest positive and negative weights of labels, transitions and their features."""
     _check_count(k)
     words = WeightNames(names or own_names(chain), chain.classes_.tolist())
     labels = {group.of: group.weights for group in _of_rows(chain, k, words)}
@@ -108,7 +108,7 @@ def _check_count(k: int) -> None:
 
 @singledispatch
 def weight_groups(estimator: Any, k: int, words: WeightNames) -> Iterator[WeightGroup]:
-    """The groups of an estimator; a new kind of estimator registers its own."""
+    """Yield the weight groups of an estimator; a new kind of estimator registers its own."""
     coef = np.atleast_2d(getattr(estimator, "coef_", estimator.weights_))
     constant = np.atleast_1d(getattr(estimator, "intercept_", 0.0))
     yield from _groups(FEATURES, [None], coef, k, words.features, constant)
@@ -162,12 +162,12 @@ def _of_segments(estimator: SegmentClassifier, k: int, words: WeightNames) -> It
     lengths = [
         f"{label} of length {m + 1}" for m in range(estimator.structure_.max_length) for label in labels
     ]
-    yield from _listed(TRANSITIONS, estimator.transition_coef_, k, steps)
-    yield from _listed("lengths", estimator.length_coef_, k, lengths)
+    yield from _group_of_table(TRANSITIONS, estimator.transition_coef_, k, steps)
+    yield from _group_of_table("lengths", estimator.length_coef_, k, lengths)
 
 
-def _listed(kind: str, table: Array, k: int, names: list[str]) -> Iterator[WeightGroup]:
-    """A group of all entries of a table, whose names are in a list."""
+def _group_of_table(kind: str, table: Array, k: int, names: list[str]) -> Iterator[WeightGroup]:
+    """Yield one group of all entries of a table, whose names are in a list."""
     return _groups(kind, [None], table.reshape(1, -1), k, lambda places: [names[j] for j in places.tolist()])
 
 
@@ -189,12 +189,12 @@ def _of_graphs(estimator: GraphClassifier, k: int, words: WeightNames) -> Iterat
 def _of_cuts(estimator: CutSegmenter, k: int, words: WeightNames) -> Iterator[WeightGroup]:
     nodes, constant = estimator.coef_[None], np.array([estimator.intercept_])
     yield from _groups(LABEL, words.labels[1:], nodes, k, words.features, constant)
-    yield from _groups("edges", [None], estimator.edge_coef_[None], k, numbered("edge feature "))
+    yield from _groups("edges", [None], estimator.edge_coef_[None], k, numbered_names("edge feature "))
 
 
 @weight_groups.register
 def _of_trees(estimator: TreeParser, k: int, words: WeightNames) -> Iterator[WeightGroup]:
-    hashed = numbered("hash ")
+    hashed = numbered_names("hash ")
     yield from _groups("arcs", [None], estimator.weights_[None], k, hashed)
     if estimator.labels_ is not None:
         yield from _groups(LABEL, estimator.labels_.tolist(), estimator.label_weights_.T, k, hashed)
@@ -203,7 +203,7 @@ def _of_trees(estimator: TreeParser, k: int, words: WeightNames) -> Iterator[Wei
 def _groups(
     kind: str, of: Sequence[object], table: Array, k: int, names: Names, constant: Array | None = None
 ) -> Iterator[WeightGroup]:
-    """A group for each row of a table of weights; `constant` has one more weight a row, where not zero."""
+    """Yield one group per row of a table of weights; `constant` has one more weight per row, if not zero."""
     others = np.zeros(len(table)) if constant is None else constant
     tops = _top_of_table(table, k, names, others)
     for label, row, other, weights in zip(of, table, others, tops, strict=True):
@@ -212,7 +212,7 @@ def _groups(
 
 
 def _top_of_table(table: Array, k: int, names: Names, constant: Array) -> Iterator[list[NamedWeight]]:
-    """The top weights of each row, all names looked up at once."""
+    """Yield the top weights of each row, looking all names up at once."""
     n = table.shape[1]
     places = [top_places(np.append(row, other), k) for row, other in zip(table, constant)]
     wanted = np.unique(np.concatenate(places))

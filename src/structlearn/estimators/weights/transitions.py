@@ -38,7 +38,7 @@ class Transition(NamedTuple):
 def top_transitions(
     chain: ChainClassifier, labels: Sequence[object], k: int
 ) -> tuple[list[Transition], Array]:
-    """The k largest positive and negative weights of transitions, first and last labels; and all weights."""
+    """Return the top weights of transitions, first and last labels, of both signs; and all weights."""
     steps: list[tuple[object, object]] = [(a, b) for a in labels for b in labels]
     weights = [chain.transition_coef_.ravel()]
     structure = chain.structure_
@@ -56,7 +56,7 @@ def top_transitions(
 def top_conditioned(
     chain: ChainClassifier, labels: Sequence[object], k: int, names: Names
 ) -> tuple[list[Transition], Array]:
-    """Likewise of features that score transitions; none where there are no such features."""
+    """Return the same for features that score transitions; none if there are no such features."""
     columns = chain.model_.transition_features
     if columns is None:
         return [], np.empty(0)

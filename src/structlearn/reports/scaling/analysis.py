@@ -29,7 +29,7 @@ class Exponent(NamedTuple):
 
 
 def fitted_exponent(n: Sequence[float], effort: Sequence[float]) -> Exponent | None:
-    """Least squares of log(effort) = exponent * log(n) + constant; None for fewer than three points."""
+    """Fit log(effort) = exponent * log(n) + constant by least squares; None for fewer than three points."""
     if len(n) < _FEWEST_POINTS:
         return None
     x, y = np.log(n), np.log(effort)
@@ -42,7 +42,7 @@ def fitted_exponent(n: Sequence[float], effort: Sequence[float]) -> Exponent | N
 def growth(
     results: Results, solver: str, lam: str, gap: float, effort: str = "cpu_seconds"
 ) -> Exponent | None:
-    """How an effort to a gap (a field of `Effort`) grows with the number of examples."""
+    """Return how an effort to a gap (a field of `Effort`) grows with the number of examples."""
     sizes = [n for n in results.sizes if lam in known_lambdas(n)]
     took = {n: results.effort(Cell(solver, n, lam), gap) for n in sizes}
     points = [(n, getattr(one, effort)) for n, one in took.items() if one is not None]
@@ -70,7 +70,7 @@ def winner(results: Results, n: int, lam: str, gap: float) -> Winner | None:
 
 
 def last_winner(results: Results, lam: str, gap: float) -> tuple[int, Winner | None]:
-    """With as many examples as any solver came to a gap with: how many, and the winner.
+    """Return the largest number of examples with which any solver reached a gap, and the winner there.
 
     If no solver came there, all examples and None.
     """
@@ -79,6 +79,6 @@ def last_winner(results: Results, lam: str, gap: float) -> tuple[int, Winner | N
 
 
 def without_winner(results: Results, n: int, lam: str, gap: float) -> str:
-    """Why there is no winner: "none" came there, or some solver was "not run"."""
-    said = [results.said(Cell(solver, n, lam), gap, str) for solver in results.solvers]
+    """Return why there is no winner: "none" came there, or some solver was "not run"."""
+    said = [results.seconds_text(Cell(solver, n, lam), gap, str) for solver in results.solvers]
     return NOT_RUN if NOT_RUN in said else "none"

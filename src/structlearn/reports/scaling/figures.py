@@ -28,7 +28,7 @@ _SHOWN = ("0.01", PER_EXAMPLE)
 
 
 def study_figures(results: Results) -> Iterator[tuple[str, Figure, Figure]]:
-    """Names of figures of one problem, the figures, and the same ones for narrow screens."""
+    """Yield the names of figures of one problem, the figures, and the same ones for narrow screens."""
     for name, draw in (("time", time_figure), ("winners", winner_figure)):
         yield name, draw(results), draw(results, stacked=True)
 
@@ -42,7 +42,7 @@ def colour_of(results: Results, solver: str) -> str:
 
 
 def time_figure(results: Results, *, stacked: bool = False) -> Figure:
-    """Seconds to each gap against n, with the exponents of fitted lines; a row for each lambda shown."""
+    """Draw seconds to each gap against n, with the exponents of fitted lines; one row per lambda shown."""
     shown = [lam for lam in _SHOWN if lam in results.lambdas]
     grid = panels(len(shown), len(results.gaps), 4.2, stacked=stacked, width=13, share=True)
     for row, lam in zip(grid, shown, strict=True):
@@ -167,12 +167,12 @@ def _draw_place(axes: Axes, results: Results, place: tuple[int, int], gap: float
     if best is None:
         text = without_winner(results, cell.n, cell.lam, gap)
     else:
-        text = f"{_wrapped(best.solver)}\n{brief(best.cpu_seconds, 2)} s"
+        text = f"{_wrap_name(best.solver)}\n{brief(best.cpu_seconds, 2)} s"
     ink = "white" if best is not None and _is_dark(colour) else "black"
     axes.text(*place, text, ha="center", va="center", fontsize=6.6, color=ink, parse_math=False)
 
 
-def _wrapped(name: str) -> str:
+def _wrap_name(name: str) -> str:
     """Return a name in at most two lines."""
     first, dash, rest = name.partition("-")
     return f"{first}{dash}\n{rest}" if len(name) > 13 and rest else name

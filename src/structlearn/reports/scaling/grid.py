@@ -26,12 +26,12 @@ SOLVERS: dict[str, Named] = {
 }
 #: The smallest number of examples, and the name of the lambda that shrinks with their number.
 FEWEST, PER_EXAMPLE = 100, "1/n"
-#: A size is left out if the whole data is less than so many times as large.
+#: A size is left out if the whole data is less than this many times as large.
 _APART = 1.5
 
 
 class Cell(NamedTuple):
-    """One run of a study: a solver, so many examples, a lambda (by its name: a number, or "1/n")."""
+    """One run of a study: a solver, a number of examples, a lambda (by its name: a number, or "1/n")."""
 
     solver: str
     n: int
@@ -57,7 +57,7 @@ class Cell(NamedTuple):
 
 
 def chosen_solvers(names: Sequence[str] | None) -> dict[str, Named]:
-    """Those of a study, or of these names: its own, or any that train the hinge."""
+    """Return the solvers of a study, or those of these names: its own, or any that train the hinge."""
     if names is None:
         return SOLVERS
     if not names:
@@ -67,8 +67,8 @@ def chosen_solvers(names: Sequence[str] | None) -> dict[str, Named]:
     return {name: known[name] for name in whole}
 
 
-def sizes(total: int, largest: int | None = None) -> list[int]:
-    """Numbers of examples: 100, 300, 1000, 3000, ..., and all; or as many as `largest`."""
+def sample_sizes(total: int, largest: int | None = None) -> list[int]:
+    """Return numbers of examples: 100, 300, 1000, 3000, ..., and all; or as many as `largest`."""
     most = total if largest is None else min(total, largest)
     digits = len(str(most))
     grid = [first * 10**power for power in range(2, digits) for first in (1, 3)]
@@ -76,17 +76,17 @@ def sizes(total: int, largest: int | None = None) -> list[int]:
 
 
 def lambdas(n: int) -> list[str]:
-    """Names of lambdas: 1, 0.1, 0.01, ... as long as they are above 1/n; then 1/n."""
+    """Return the names of lambdas: 1, 0.1, 0.01, ... as long as they are above 1/n; then 1/n."""
     powers = range(len(str(n)))
     return [*(f"{10.0**-power:g}" for power in powers if 10**power < n), PER_EXAMPLE]
 
 
 def known_lambdas(n: int) -> list[str]:
-    """Those of `lambdas`, and the number that 1/n is, where it is one of the others' powers of ten."""
+    """Return the names of `lambdas`, and the number that 1/n is, if it is one of the other powers of ten."""
     whole = str(n).strip("0") == "1"
     return [*lambdas(n)[:-1], *([f"{1.0 / n:g}"] if whole else []), PER_EXAMPLE]
 
 
 def cells(solvers: Sequence[str], n: int) -> list[Cell]:
-    """All cells of a size; the small lambdas first, which are the ones to have if time runs out."""
+    """Return all cells of a size; small lambdas first, which matter most if time runs out."""
     return [Cell(solver, n, lam) for lam in reversed(lambdas(n)) for solver in solvers]

@@ -13,9 +13,9 @@ from structlearn.reports.runs import Trainable
 from structlearn.solvers import Row
 from structlearn.solvers.clock import Stopwatch
 
-#: Passes of the rehearsal, which loads compiled code; so many restarts, averages and cached passes begin.
+#: Passes of the rehearsal, which loads compiled code: enough for restarts, averages and cached passes.
 _REHEARSED = 12
-#: On a busy machine a cell may take so many times its limit by the clock.
+#: On a busy machine a cell may take this many times its limit by the clock.
 _PATIENCE = 2.0
 
 
@@ -65,10 +65,10 @@ def measure(job: CellJob) -> Measured:
         )
         meter.begin()
         estimator.fit(job.X, job.y)
-    return _measured(estimator, meter, job)
+    return _measurement(estimator, meter, job)
 
 
-def _measured(estimator: Trainable, meter: _Meter, job: CellJob) -> Measured:
+def _measurement(estimator: Trainable, meter: _Meter, job: CellJob) -> Measured:
     found, history = estimator.certificate_, estimator.history_
     last = meter.look()
     efforts = [(row.gap, meter.effort(row, last)) for row in history]
@@ -101,19 +101,19 @@ class _Meter:
 
     def __call__(self, row: Row) -> bool:
         if not self._looks:
-            cpu, clock = self._spent(), self._clock.seconds
+            cpu, clock = self._cpu_seconds(), self._clock.seconds
             self._before = cpu * max(0.0, 1.0 - row.seconds / clock) if clock > 0 else 0.0
         self._looks.append(self.look())
         return row.gap <= self._gap or self._looks[-1].cpu_seconds >= self._limit
 
     def look(self) -> _Look:
-        return _Look(self._spent() - self._before, self._memory.bytes)
+        return _Look(self._cpu_seconds() - self._before, self._memory.bytes)
 
     def effort(self, row: Row, last: _Look) -> Effort:
-        """Of a row of the history; the last one may have been added after the last call."""
+        """Return the effort of a row of the history; the last one may be later than the last call."""
         look = self._looks[row.iteration] if row.iteration < len(self._looks) else last
         return Effort(float(row.passes), int(row.oracle_calls), *look)
 
-    def _spent(self) -> float:
+    def _cpu_seconds(self) -> float:
         compiling = time.perf_counter() - self._wall - self._clock.seconds
         return time.process_time() - self._cpu - max(0.0, compiling)

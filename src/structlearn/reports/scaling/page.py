@@ -94,7 +94,9 @@ def _efforts(suffix: str, took: Effort | None) -> dict[str, object]:
 
 
 def _add_problem(page: Page, results: Results, out: Path) -> None:
-    page.section(results.problem).text(f"{results.what[:1].upper()}{results.what[1:]}. {counted(results)}")
+    page.section(results.problem).text(
+        f"{results.what[:1].upper()}{results.what[1:]}. {count_cells(results)}"
+    )
     for name, figure, narrow in study_figures(results):
         save_both(figure, out / f"{results.problem}-{name}")
         page.figure(out / f"{results.problem}-{name}.svg", _CAPTION[name], alt=_ALT[name], narrow=narrow)
@@ -119,8 +121,8 @@ def _groups(results: Results, first: int, span: int) -> list[tuple[object, int]]
     return [("", first), *((f"gap {gap:g}", span) for gap in results.gaps)]
 
 
-def counted(results: Results) -> str:
-    """How many cells have run, and what became of the others."""
+def count_cells(results: Results) -> str:
+    """Return how many cells have run, and what became of the others."""
     states = [results.status(cell) for cell in results.cells()]
     each = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     more = " Give more --minutes for those that were not run." if NOT_RUN in states else ""
@@ -140,10 +142,10 @@ def exponent_table(results: Results) -> tuple[list[str], list[list[str]]]:
 def _growth_said(results: Results, solver: str, lam: str, gap: float) -> str:
     seconds = growth(results, solver, lam, gap)
     calls = growth(results, solver, lam, gap, "oracle_calls")
-    return "–" if seconds is None else f"{_said(seconds)} / {_said(calls, error=False)}"
+    return "–" if seconds is None else f"{_exponent_text(seconds)} / {_exponent_text(calls, error=False)}"
 
 
-def _said(found: Exponent | None, *, error: bool = True) -> str:
+def _exponent_text(found: Exponent | None, *, error: bool = True) -> str:
     if found is None:
         return "–"
     more = f" ± {found.error:.2f}" if error else ""
@@ -157,14 +159,16 @@ def seconds_table(results: Results) -> tuple[list[str], list[list[str]]]:
         for solver in results.solvers:
             cells = [Cell(solver, n, lam) if lam in known_lambdas(n) else None for n in results.sizes]
             said = [
-                "" if one is None else results.said(one, gap, _show) for gap in results.gaps for one in cells
+                "" if one is None else results.seconds_text(one, gap, _show)
+                for gap in results.gaps
+                for one in cells
             ]
             rows.append([f"lambda {lam}", solver, *said])
     return ["", "solver", *(f"n {n:,}" for n in results.sizes * len(results.gaps))], rows
 
 
 def whole_table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """With all examples: passes, calls, seconds and memory to each gap."""
+    """Return a table with all examples: passes, calls, seconds and memory to each gap."""
     n = results.sizes[-1]
     rows = []
     for lam in results.lambdas:
@@ -177,7 +181,7 @@ def whole_table(results: Results) -> tuple[list[str], list[list[str]]]:
 def _whole(results: Results, cell: Cell, gap: float) -> list[str]:
     took = results.effort(cell, gap)
     if took is None:
-        return ["", "", results.said(cell, gap, _show), ""]
+        return ["", "", results.seconds_text(cell, gap, _show), ""]
     return [brief(took.passes, 3), brief(took.oracle_calls), _show(took.cpu_seconds), size(took.memory_bytes)]
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Iterable, Iterator
+from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from structlearn.core.processes import ctrl_c_kept_back, end_with_parent
 from structlearn.reports.scaling.measure import CellJob, Measured, measure
 
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
+
 Key = TypeVar("Key")
-#: A process is ended after so many times its limit and so many seconds more: reading, laying out, compiling.
+#: A process is ended after `_TIMES` its limit and `_MORE` seconds: it reads, lays out and compiles, too.
 _TIMES, _MORE = 4.0, 300.0
 #: What is wrong with the request or the machine; anything else is a bug and keeps its traceback.
 _EXPECTED = (ValueError, TypeError, NotImplementedError, OSError, MemoryError)
@@ -46,10 +49,11 @@ def measured_apart(
 
     What is under way at `end`, by `time.monotonic`, is ended without an answer.
     """
-    methods = multiprocessing.get_all_start_methods()
+    methods = get_all_start_methods()
     # A server that has imported all this starts a process in milliseconds, by forking before anything ran.
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
+    server = "forkserver" in methods
+    context = get_context("forkserver") if server else get_context("spawn")
+    if server:
         context.set_forkserver_preload([__name__, "structlearn.estimators", "structlearn.solvers"])
     waiting, under = iter(jobs), dict[Connection, _Under]()
     try:
@@ -70,9 +74,9 @@ def measured_apart(
             one.process.join()
 
 
-def _start(context: object, key: object, job: CellJob) -> tuple[Connection, _Under]:
-    receiver, sender = context.Pipe(duplex=False)  # type: ignore[attr-defined]
-    process = context.Process(target=_child, args=(sender, job), daemon=True)  # type: ignore[attr-defined]
+def _start(context: ForkServerContext | SpawnContext, key: object, job: CellJob) -> tuple[Connection, _Under]:
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(sender, job), daemon=True)
     with ctrl_c_kept_back():
         process.start()
     sender.close()

@@ -45,7 +45,7 @@ class CellResult:
         return Cell(self.solver, self.n, self.lam)
 
     def to_json(self) -> dict[str, object]:
-        """In the form that a file keeps."""
+        """Return it in the form that a file keeps."""
         found = asdict(self)
         found["end"] = None if self.end is None else self.end._asdict()
         found["reached"] = {f"{gap:g}": took and took._asdict() for gap, took in self.reached.items()}
@@ -130,12 +130,12 @@ class Results:
         return None if one is None else one.reached.get(gap)
 
     def seconds(self, cell: Cell, gap: float) -> float | None:
-        """Processor seconds to a gap."""
+        """Return processor seconds to a gap."""
         took = self.effort(cell, gap)
         return None if took is None else took.cpu_seconds
 
     def beyond(self, cell: Cell, gap: float) -> float | None:
-        """Processor seconds after which the gap was not reached; None where that was not tried."""
+        """Return processor seconds after which the gap was not reached; None if that was not tried."""
         one = self.get(cell)
         if one is None or one.end is None or gap < one.tol or self.effort(cell, gap) is not None:
             return None
@@ -148,8 +148,8 @@ class Results:
             return one.status
         return NOT_RUN if self.targets(cell) else SKIPPED
 
-    def said(self, cell: Cell, gap: float, show: Callable[[float], str]) -> str:
-        """Seconds to a gap: "1.2", "> 12" where it was not reached in 12, or why there are none."""
+    def seconds_text(self, cell: Cell, gap: float, show: Callable[[float], str]) -> str:
+        """Return seconds to a gap: "1.2", "> 12" if it was not reached in 12, or why there are none."""
         seconds, beyond = self.seconds(cell, gap), self.beyond(cell, gap)
         if seconds is not None:
             return show(seconds)

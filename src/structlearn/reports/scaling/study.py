@@ -16,7 +16,7 @@ from sklearn.base import clone
 import structlearn
 from structlearn.reports.comparison import GAPS
 from structlearn.reports.runs import Trainable
-from structlearn.reports.scaling.grid import Cell, Named, cells, sizes
+from structlearn.reports.scaling.grid import Cell, Named, cells, sample_sizes
 from structlearn.reports.scaling.measure import CellJob, Measured
 from structlearn.reports.scaling.processes import Answer, measured_apart
 from structlearn.reports.scaling.results import FAILED, CellResult, Results
@@ -28,7 +28,7 @@ FILE, CELLS = "study.json", "cells"
 _FEW = 12
 #: No cell has less time than this.
 _LEAST = 0.5
-#: What of a budget is kept for the report: this fraction, at most so many seconds.
+#: The part of a budget that is kept for the report: this fraction, at most this many seconds.
 _REPORT, _REPORT_SECONDS = 0.05, 30.0
 
 
@@ -39,7 +39,7 @@ class StudyProblem(NamedTuple):
     what: str
     estimator: Trainable
     total: int
-    #: so many examples, as `fit` takes them; fewer are the first of more
+    #: a number of examples, as `fit` takes them; fewer are the first of more
     first: Callable[[int], tuple[object, object]]
 
 
@@ -113,8 +113,8 @@ def run_study(
 
 
 def spent_seconds(folder: Path) -> float:
-    """Seconds of processes that the cells kept in a folder took."""
-    return sum(one.seconds for one in _kept(folder))
+    """Return the seconds of processes that the cells kept in a folder took."""
+    return sum(one.seconds for one in _read_cells(folder))
 
 
 def read_results(folder: Path) -> Results:
@@ -123,12 +123,12 @@ def read_results(folder: Path) -> Results:
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))["settings"]
         names = ("problem", "what", "solvers", "sizes", "gaps")
-        return Results(**{name: settings[name] for name in names}, found=_kept(folder))
+        return Results(**{name: settings[name] for name in names}, found=_read_cells(folder))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path} is not the file of a scaling study ({error}).") from None
 
 
-def _kept(folder: Path) -> list[CellResult]:
+def _read_cells(folder: Path) -> list[CellResult]:
     found = []
     for path in sorted((folder / CELLS).glob("*.json")):
         try:
@@ -143,16 +143,16 @@ class _Study:
 
     def __init__(self, problem: StudyProblem, plan: StudyPlan, folder: Path) -> None:
         self._problem, self._plan, self._folder = problem, plan, folder
-        self._sizes = sizes(problem.total, plan.largest)
+        self._sizes = sample_sizes(problem.total, plan.largest)
         self._examples = problem.first(self._sizes[-1])
-        self._settings = self._described()
-        self._limits = self._begun()
+        self._settings = self._describe()
+        self._limits = self._stored_limits()
         make_folder(folder / CELLS)
         self._write()
         names, gaps = list(plan.solvers), sorted(plan.gaps, reverse=True)
-        self.results = Results(problem.name, problem.what, names, self._sizes, gaps, _kept(folder))
+        self.results = Results(problem.name, problem.what, names, self._sizes, gaps, _read_cells(folder))
 
-    def _described(self) -> dict[str, object]:
+    def _describe(self) -> dict[str, object]:
         """All that results depend on."""
         plan, problem = self._plan, self._problem
         return {
@@ -166,7 +166,7 @@ class _Study:
             "solvers": {name: [solver, dict(options)] for name, (solver, options) in plan.solvers.items()},
         }
 
-    def _begun(self) -> dict[str, float]:
+    def _stored_limits(self) -> dict[str, float]:
         """Return the limits of the study that the folder holds, if it is this one; none if it holds none."""
         path = self._folder / FILE
         if not path.exists():
@@ -192,12 +192,12 @@ class _Study:
         _write_json(self._folder / FILE, {"settings": self._settings, "limits": self._limits})
 
     def waiting(self, n: int) -> list[Cell]:
-        """Cells of a size that have not run, and that are not skipped."""
+        """Return the cells of a size that have not run and are not skipped."""
         found = self.results
         return [one for one in cells(found.solvers, n) if one not in found and found.targets(one)]
 
     def limit(self, n: int, left: float) -> float:
-        """Processor seconds of a cell of a size: sizes share equally what is left, and so do their cells."""
+        """Return a cell's processor seconds: sizes, and the cells of a size, share equally what is left."""
         if str(n) not in self._limits:
             cells_left = [len(self.waiting(m)) for m in self._sizes if m >= n]
             share = left / max(1, sum(map(bool, cells_left))) / max(1, cells_left[0])
@@ -206,7 +206,7 @@ class _Study:
         return self._limits[str(n)]
 
     def _overhead(self) -> float:
-        """Seconds that a cell takes beside its training, as those of the largest size so far did."""
+        """Return seconds that a cell takes beside its training, as those of the largest size so far did."""
         done = [one for one in self.results.found if one.end is not None]
         most = max((one.n for one in done), default=0)
         taken = [one.seconds - one.end.cpu_seconds for one in done if one.n == most and one.end is not None]

@@ -45,7 +45,7 @@ class ArcScoring(Scoring):
 
     @property
     def _bare_record(self) -> Arcs:
-        """Without scratch memory of the size of w."""
+        """The record without scratch memory of the size of w."""
         return self.record._replace(n_weights=0)
 
     def _part_norms(self, first: int, last: int) -> Array:
@@ -61,7 +61,7 @@ class ArcScoring(Scoring):
         return 4 * round(most)
 
     def features_of(self, heads: Array) -> csr_matrix:
-        """Counts of the hashed features of the arc into each word, given all words' heads, end to end."""
+        """Count the hashed features of the arc into each word, given all words' heads, end to end."""
         heads = np.ascontiguousarray(heads, dtype=np.int64)
         most = np.repeat(self.shapes[:, 1], self.shapes[:, 1])
         if heads.shape != most.shape or ((heads < 0) | (heads > most)).any():

@@ -26,11 +26,11 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.scoring.arcs.templates import BETWEEN, HEAD, MODIFIER, Templates
 
-#: Codes of what is no word: the root, and what is before and after it all.
+#: Codes of what is not a word: the root, and the places before and after the sentence.
 ROOT_CODE, EDGE_CODE = np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
-#: Distinct values between two words beyond so many share features.
+#: The number of distinct values between two words beyond which values share features.
 _MOST_BETWEEN = 64
 
 
@@ -90,7 +90,7 @@ def arcs_workspace(scoring: Arcs) -> ArcWork:
 
 @leaf
 def _code(scoring: Arcs, i: int, position: int, column: int) -> np.uint64:
-    """The code of position 0, the root, of a word 1 .. n, or of what is outside."""
+    """Return the code of position 0 (the root), of a word 1 .. n, or of a place outside."""
     first = scoring.first[i]
     if position == 0:
         return ROOT_CODE
@@ -100,7 +100,7 @@ def _code(scoring: Arcs, i: int, position: int, column: int) -> np.uint64:
 
 
 @leaf
-def prepare(scoring: Arcs, i: int, work: ArcWork) -> int:
+def _fill_sentence_tables(scoring: Arcs, i: int, work: ArcWork) -> int:
     """Fill the tables of sentence i unless they are; its number of words."""
     n = scoring.first[i + 1] - scoring.first[i]
     if work.owner[0] == i:
@@ -156,7 +156,7 @@ def _prepare_between(scoring: Arcs, i: int, n: int, work: ArcWork) -> None:
 
 @leaf
 def _bucket(h: int, m: int) -> int:
-    """1 .. 14: direction, and length 1, 2, 3, 4, 5, 6 to 10, more."""
+    """Return a bucket 1 .. 14: the direction, and the length 1, 2, 3, 4, 5, 6 to 10, or more."""
     length = abs(h - m)
     size = length if length <= 5 else (6 if length <= 10 else 7)
     return size if h < m else size + 7
@@ -192,7 +192,7 @@ def _arc_score(scoring: Arcs, work: ArcWork, h: int, m: int, w: Array) -> float:
 
 @leaf
 def _arc_places(scoring: Arcs, work: ArcWork, h: int, m: int, out: Array) -> int:
-    """Places in w of the features of an arc, some perhaps more than once; their number."""
+    """Write the places in w of an arc's features, some perhaps more than once; return how many."""
     shift, s = scoring.shift, _bucket(h, m)
     n_plain, n_all = scoring.templates.n_plain, scoring.templates.seed.size
     size = 0
@@ -220,7 +220,7 @@ def _arc_places(scoring: Arcs, work: ArcWork, h: int, m: int, out: Array) -> int
 @implements(score, Arcs)
 @leaf
 def arcs_score(scoring: Arcs, i: int, w: Array, work: ArcWork, theta: Array) -> None:
-    n = prepare(scoring, i, work)
+    n = _fill_sentence_tables(scoring, i, work)
     for h in range(n + 1):
         for m in range(1, n + 1):
             theta[h * n + m - 1] = _arc_score(scoring, work, h, m, w) if h != m else 0.0
@@ -229,7 +229,7 @@ def arcs_score(scoring: Arcs, i: int, w: Array, work: ArcWork, theta: Array) -> 
 @implements(score_subset, Arcs)
 @leaf
 def arcs_score_subset(scoring: Arcs, i: int, w: Array, wanted: Array, work: ArcWork, theta: Array) -> None:
-    n = prepare(scoring, i, work)
+    n = _fill_sentence_tables(scoring, i, work)
     for h in range(n + 1):
         for m in range(1, n + 1):
             part = h * n + m - 1
@@ -240,7 +240,7 @@ def arcs_score_subset(scoring: Arcs, i: int, w: Array, wanted: Array, work: ArcW
 @implements(add_pullback, Arcs)
 @leaf
 def arcs_add_pullback(scoring: Arcs, i: int, delta: Array, scale: float, w: Array, work: ArcWork) -> None:
-    n, places = prepare(scoring, i, work), work.places
+    n, places = _fill_sentence_tables(scoring, i, work), work.places
     for h in range(n + 1):
         for m in range(1, n + 1):
             change = scale * delta[h * n + m - 1]
@@ -251,7 +251,7 @@ def arcs_add_pullback(scoring: Arcs, i: int, delta: Array, scale: float, w: Arra
 
 @leaf
 def _squared_and_clear(scoring: Arcs, n: int, delta: Array, work: ArcWork) -> float:
-    """The squared norm of the pulled-back delta in `work.weights`, which become zero again."""
+    """Return the squared norm of the pulled-back delta in `work.weights`, and set these to zero again."""
     places = work.places
     total = 0.0
     for h in range(n + 1):
@@ -284,12 +284,12 @@ def arcs_gram(scoring: Arcs, i: int, delta: Array, wanted: Array, work: ArcWork,
 
 @kernel
 def arc_norms(scoring: Arcs, first: int, last: int, norms: Array) -> None:
-    """||Phi_i^T e_j|| of every arc j."""
+    """Compute ||Phi_i^T e_j|| of every arc j."""
     work = arcs_workspace(scoring)
     places = work.places
     at = 0
     for i in range(first, last):
-        n = prepare(scoring, i, work)
+        n = _fill_sentence_tables(scoring, i, work)
         for h in range(n + 1):
             for m in range(1, n + 1):
                 size = _arc_places(scoring, work, h, m, places) if h != m else 0
@@ -305,11 +305,11 @@ def arc_norms(scoring: Arcs, first: int, last: int, norms: Array) -> None:
 
 @kernel
 def count_features(scoring: Arcs, heads: Array, sizes: Array) -> None:
-    """How many features the arc from heads[m] to each word m of all sentences has."""
+    """Count the features of the arc from heads[m] to each word m of all sentences."""
     work = arcs_workspace(scoring)
     places = work.places
     for i in range(scoring.first.size - 1):
-        n = prepare(scoring, i, work)
+        n = _fill_sentence_tables(scoring, i, work)
         for m in range(1, n + 1):
             word = scoring.first[i] + m - 1
             sizes[word] = _arc_places(scoring, work, heads[word], m, places)
@@ -320,7 +320,7 @@ def list_features(scoring: Arcs, heads: Array, starts: Array, features: Array) -
     """features[starts[m]:starts[m + 1]] <- those of the arc from heads[m] to word m."""
     work = arcs_workspace(scoring)
     for i in range(scoring.first.size - 1):
-        n = prepare(scoring, i, work)
+        n = _fill_sentence_tables(scoring, i, work)
         for m in range(1, n + 1):
             word = scoring.first[i] + m - 1
             _arc_places(scoring, work, heads[word], m, features[starts[word] : starts[word + 1]])

@@ -42,14 +42,14 @@ class Templates(NamedTuple):
     between: int
 
 
-def columns_of(templates: Sequence[str]) -> list[str]:
-    """Names of the columns that templates read, in the order of their first use."""
-    return list(dict.fromkeys(column for line in templates for *_, column in map(_parsed, line.split())))
+def columns_of_templates(templates: Sequence[str]) -> list[str]:
+    """Return the names of the columns that templates read, in the order of their first use."""
+    return list(dict.fromkeys(column for line in templates for *_, column in map(_parse_atom, line.split())))
 
 
 def compile_templates(templates: Sequence[str], columns: Sequence[str]) -> Templates:
-    """Templates over numbered columns; ValueError for what is none."""
-    lines = [list(map(_parsed, line.split())) for line in templates]
+    """Compile templates over numbered columns; ValueError for a line that is not a template."""
+    lines = [list(map(_parse_atom, line.split())) for line in templates]
     if not lines:
         raise ValueError("A parser needs at least one template; the empty string is the simplest.")
     lines.sort(key=lambda atoms: any(place == BETWEEN for place, *_ in atoms))  # stable
@@ -68,7 +68,7 @@ def compile_templates(templates: Sequence[str], columns: Sequence[str]) -> Templ
     return Templates(place, offset, column, factor, seed, n_plain, among)
 
 
-def _parsed(atom: str) -> tuple[int, int, str]:
+def _parse_atom(atom: str) -> tuple[int, int, str]:
     found = _ATOM.fullmatch(atom)
     if found is None or (found[1] == "b" and found[2]):
         raise ValueError(
@@ -79,7 +79,7 @@ def _parsed(atom: str) -> tuple[int, int, str]:
 
 
 def _numbers(n: int) -> Array:
-    """Fixed pseudo-random numbers (splitmix64): models in files depend on them."""
+    """Return fixed pseudo-random numbers (splitmix64): models in files depend on them."""
     found, state = [], 0
     for _ in range(n):
         state = (state + 0x9E3779B97F4A7C15) & _MASK

@@ -1,4 +1,4 @@
-"""Features for each part: theta = F w, one row of features a part.
+"""Features for each part: theta = F w, one row of features per part.
 
 Serves matchings (features of an edge) and a user's own structure.
 """
@@ -76,7 +76,7 @@ by_pullback(DenseParts)
 
 
 def row_norms(X: Array, intercept: bool = False) -> Array:
-    """The length of each row, a constant 1 included where there is an intercept."""
+    """Return the length of each row, a constant 1 included where there is an intercept."""
     squares, X = np.empty(len(X)), X.view()
     X.flags.writeable = False  # one compiled type
     square_rows(X, float(intercept), squares)
@@ -96,7 +96,7 @@ def square_rows(X: Array, constant: float, out: Array) -> None:
 
 @leaf
 def plus_dot(total: float, x: Array, w: Array) -> float:
-    """total + <x, w> over the entries that x has."""
+    """Return total + <x, w> over the entries that x has."""
     for j in range(x.size):
         total += x[j] * w[j]
     return total
@@ -119,7 +119,7 @@ def score_rows(X: Array, a: int, b: int, w: Array, intercept: bool, theta: Array
 
 @leaf
 def add_rows(X: Array, a: int, b: int, delta: Array, scale: float, intercept: bool, w: Array) -> None:
-    """The adjoint: w <- w + scale X[a:b]^T delta."""
+    """Apply the adjoint: w <- w + scale X[a:b]^T delta."""
     for r in range(b - a):
         if delta[r] != 0.0:
             change = scale * delta[r]

@@ -26,11 +26,11 @@ class Items(NamedTuple):
 
     @property
     def lengths(self) -> Array:
-        """How many items each example has."""
+        """The number of items of each example."""
         return np.diff(self.start)
 
 
-def _checked(items: Items) -> Items:
+def _check_items(items: Items) -> Items:
     starts_of(items.lengths, items.index.size)
     if items.index.size and not 0 <= items.index.min() <= items.index.max() < len(items.vectors):
         raise ValueError(f"Items must be numbers of vectors, 0 to {len(items.vectors) - 1}.")
@@ -55,7 +55,7 @@ class SumScoring(Scoring):
     """
 
     def __init__(self, rows: Items, columns: Items) -> None:
-        self.rows, self.columns = _checked(rows), _checked(columns)
+        self.rows, self.columns = _check_items(rows), _check_items(columns)
         self.shapes = np.stack([rows.lengths, columns.lengths], axis=1).astype(np.int64)
         self.start = starts(self.shapes.prod(axis=1))
         self.n_features = self.n_weights = rows.vectors.shape[1] + columns.vectors.shape[1]

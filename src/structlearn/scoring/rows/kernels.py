@@ -24,7 +24,7 @@ from structlearn.scoring.rows.storage import (
     entry,
     extent,
     row_product,
-    score_row,
+    row_scores,
 )
 
 #: Up to this length, and as many features, ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
@@ -53,7 +53,7 @@ class LabelledRows(NamedTuple):
 @implements(scoring_workspace, LabelledRows)
 @jitable
 def rows_workspace(scoring: LabelledRows) -> tuple[Array, Array]:
-    """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
+    """Return room for a pulled-back direction (zero between uses; only without Gram matrices), and labels."""
     n = scoring.n_labels
     size = (scoring.n_features + int(scoring.intercept)) * n + scoring.n_shared
     pulled = lacks_gram(scoring.first, scoring.gram_first)
@@ -62,7 +62,7 @@ def rows_workspace(scoring: LabelledRows) -> tuple[Array, Array]:
 
 @leaf
 def lacks_gram(first: Array, gram_first: Array) -> bool:
-    """Whether the products of some example's rows are not stored. Compiled: there may be a million."""
+    """Return whether the products of some example's rows are not stored. Compiled: there may be a million."""
     found = False
     for i in range(gram_first.size - 1):
         length = first[i + 1] - first[i]
@@ -72,7 +72,7 @@ def lacks_gram(first: Array, gram_first: Array) -> bool:
 
 @leaf
 def _has_gram(scoring: LabelledRows, i: int) -> bool:
-    """Whether all products of example i's rows are stored; of no rows there are none."""
+    """Return whether all products of example i's rows are stored; an example without rows has none."""
     length = scoring.first[i + 1] - scoring.first[i]
     return scoring.gram_first[i + 1] - scoring.gram_first[i] == length * length
 
@@ -87,7 +87,7 @@ def rows_score(scoring: LabelledRows, i: int, w: Array, work: tuple[Array, Array
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
     for t in range(length):
-        score_row(scoring.rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
+        row_scores(scoring.rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
     if scoring.intercept:
         constant = w[d * n : (d + 1) * n]
         for t in range(length):
@@ -101,16 +101,16 @@ def rows_score(scoring: LabelledRows, i: int, w: Array, work: tuple[Array, Array
 def rows_score_subset(
     scoring: LabelledRows, i: int, w: Array, wanted: Array, work: tuple[Array, Array], theta: Array
 ) -> None:
-    """Row by row: label by label where few are wanted, all at once where they are many."""
+    """Score row by row: label by label where few are wanted, all at once where they are many."""
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     for t in range(scoring.first[i + 1] - a):
         if not _few(wanted, t * n, n):
-            score_row(rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
+            row_scores(rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
             continue
         for k in range(n):
             if wanted[t * n + k]:
-                score_row(rows, a + t, w, k, n, theta[t * n + k : t * n + k + 1])
+                row_scores(rows, a + t, w, k, n, theta[t * n + k : t * n + k + 1])
     if scoring.intercept:
         for k in range(theta.size):
             if wanted[k]:
@@ -119,7 +119,7 @@ def rows_score_subset(
 
 @leaf
 def _few(wanted: Array, first: int, n: int) -> bool:
-    """Whether so few of n labels are wanted that they are scored one by one."""
+    """Return whether so few of n labels are wanted that they are scored one by one."""
     count = 0
     for k in range(first, first + n):
         count += 1 if wanted[k] else 0
@@ -129,7 +129,7 @@ def _few(wanted: Array, first: int, n: int) -> bool:
 @implements(prefetch, LabelledRows)
 @leaf
 def rows_prefetch(scoring: LabelledRows, i: int) -> None:
-    """All of an example of one row; the rest of a longer one follows in sequence, which needs no asking."""
+    """Ask for all of an example of one row; the rest of a longer one follows in sequence without asking."""
     prefetch_row(scoring.rows, scoring.first[i])
 
 
@@ -162,7 +162,7 @@ def _prefetch_sparse(rows: SparseRows, row: int) -> None:
 def rows_add_pullback(
     scoring: LabelledRows, i: int, delta: Array, scale: float, w: Array, work: tuple[Array, Array]
 ) -> None:
-    """Row by row: z_i mixes few vertices, so that most of a row of delta is zero."""
+    """Add row by row: z_i mixes few vertices, so that most of a row of delta is zero."""
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
@@ -204,7 +204,7 @@ def rows_add_pullback(
 
 @leaf
 def _nonzero_labels(row: Array, labels: Array) -> int:
-    """Labels where a row of delta is not zero; returns how many."""
+    """List the labels where a row of delta is not zero; return how many there are."""
     count = 0
     for k in range(row.size):
         labels[count] = k
@@ -230,7 +230,7 @@ def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> f
     n = scoring.n_labels
     table = delta[: length * n].reshape(length, n)
     first = scoring.gram_first[i]
-    total = _squared(delta[length * n :])
+    total = _sum_of_squares(delta[length * n :])
     for t in range(length):
         for u in range(t + 1):
             inner = 0.0
@@ -241,7 +241,7 @@ def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> f
 
 
 @leaf
-def _squared(x: Array) -> float:
+def _sum_of_squares(x: Array) -> float:
     total = 0.0
     for j in range(x.size):
         total += x[j] * x[j]
@@ -282,7 +282,7 @@ def _gram_of_rows(scoring: LabelledRows, i: int, length: int, delta: Array, out:
 
 @operation
 def squared_and_clear(rows: DenseRows | SparseRows, scoring: LabelledRows, i: int, pulled: Array) -> Any:
-    """The squared norm of Phi_i^T delta, which is then zero again."""
+    """Return the squared norm of Phi_i^T delta, and set it to zero again."""
 
 
 @implements(squared_and_clear, DenseRows)
@@ -294,7 +294,7 @@ def _clear_dense(rows: DenseRows, scoring: LabelledRows, i: int, pulled: Array) 
 @implements(squared_and_clear, SparseRows)
 @leaf
 def _clear_sparse(rows: SparseRows, scoring: LabelledRows, i: int, pulled: Array) -> float:
-    """Only what example i touches."""
+    """Clear only what example i touches."""
     n = scoring.n_labels
     total = _clear(pulled[scoring.n_features * n :])
     for p in range(rows.indptr[scoring.first[i]], rows.indptr[scoring.first[i + 1]]):
@@ -305,7 +305,7 @@ def _clear_sparse(rows: SparseRows, scoring: LabelledRows, i: int, pulled: Array
 
 @leaf
 def _clear(x: Array) -> float:
-    total = _squared(x)
+    total = _sum_of_squares(x)
     for j in range(x.size):
         x[j] = 0.0
     return total
@@ -313,7 +313,7 @@ def _clear(x: Array) -> float:
 
 @kernel
 def fill_gram(scoring: LabelledRows) -> None:
-    """Gram matrices of the rows of each example that is not too long for one, the constant included."""
+    """Compute the Gram matrix of the rows of each example that is not too long, the constant included."""
     constant = 1.0 if scoring.intercept else 0.0
     for i in range(scoring.first.size - 1):
         a, at = scoring.first[i], scoring.gram_first[i]

@@ -104,7 +104,7 @@ class RowScoring(Scoring):
         return stored + self.intercept
 
     def label_weights(self, w: Array) -> Array:
-        """W of shape (d, K) or, with an intercept, (d + 1, K), as a view of `w`."""
+        """Return W of shape (d, K) or, with an intercept, (d + 1, K), as a view of `w`."""
         return w[: self.n_weights - self.n_shared].reshape(-1, self.n_labels)
 
     @property
@@ -140,7 +140,7 @@ class RowScoring(Scoring):
         return np.repeat(np.sqrt(self._row_squares(first, last)), self.n_labels)
 
     def _row_squares(self, first: int, last: int) -> Array:
-        """<x, x> of the rows of a range of examples, the constant included."""
+        """Return <x, x> of the rows of a range of examples, the constant included."""
         return self.record.gram[first:last] if self._single else self._squares(first, last)
 
     def _squares(self, first: int, last: int) -> Array:
@@ -150,12 +150,12 @@ class RowScoring(Scoring):
             return np.asarray(square.sum(axis=1)).ravel() + float(self.intercept)
 
     def _rows(self, first: int, last: int) -> Array | sparse.csr_matrix:
-        """Rows of a range of examples, in float64: float32 is for storage."""
+        """Return the rows of a range of examples, in float64: float32 is for storage."""
         return self.X[self.first[first] : self.first[last]].astype(np.float64, copy=False)
 
 
 def _as_csr(X: Array) -> sparse.csr_matrix:
-    """As `sparse.csr_matrix(X)` makes it, many times as fast."""
+    """Convert as `sparse.csr_matrix(X)` does, many times as fast."""
     counts = np.zeros(len(X), dtype=np.int64)
     count_nonzeros(X, counts)
     indptr = starts(counts)
@@ -165,7 +165,7 @@ def _as_csr(X: Array) -> sparse.csr_matrix:
 
 
 def _read_only(array: Array) -> Array:
-    """A view that cannot be written: one compiled type, whether the user's array can be or not."""
+    """Return a view that cannot be written: one compiled type, whether the user's array can be or not."""
     view = contiguous(array).view()
     view.flags.writeable = False
     return view

@@ -40,7 +40,7 @@ def count_nonzeros(X: Array, counts: Array) -> None:
 
 @leaf
 def take_nonzeros(X: Array, starts: Array, columns: Array, values: Array) -> None:
-    """Those entries and their columns, row by row; starts : where each row begins."""
+    """Write those entries and their columns, row by row; starts : where each row begins."""
     for r in range(X.shape[0]):
         at = starts[r]
         for j in range(X.shape[1]):
@@ -54,21 +54,21 @@ def take_nonzeros(X: Array, starts: Array, columns: Array, values: Array) -> Non
 
 @operation
 def extent(rows: DenseRows | SparseRows, row: int) -> Any:
-    """Where the entries of a row are, and how many."""
+    """Return where the entries of a row are, and how many."""
 
 
 @operation
 def entry(rows: DenseRows | SparseRows, at: int, k: int) -> Any:
-    """The feature and the value of the k-th entry of the row that is at `at`."""
+    """Return the feature and the value of the k-th entry of the row that is at `at`."""
 
 
 @operation
 def row_product(rows: DenseRows | SparseRows, row: int, other: int) -> Any:
-    """Inner product of two rows."""
+    """Return the inner product of two rows."""
 
 
 @operation
-def score_row(
+def row_scores(
     rows: DenseRows | SparseRows, row: int, w: Array, first: int, stride: int, theta: Array
 ) -> None:
     """theta[k] <- sum_j x_j w[first + j stride + k], for the row x."""
@@ -99,7 +99,7 @@ def _sparse_entry(rows: SparseRows, at: int, k: int) -> tuple[int, float]:
     return rows.indices[at + k], rows.data[at + k]
 
 
-@implements(score_row, DenseRows)
+@implements(row_scores, DenseRows)
 @leaf
 def _dense_scores(rows: DenseRows, row: int, w: Array, first: int, stride: int, theta: Array) -> None:
     if stride > 1:
@@ -111,7 +111,7 @@ def _dense_scores(rows: DenseRows, row: int, w: Array, first: int, stride: int, 
     theta[0] = total
 
 
-@implements(score_row, SparseRows)
+@implements(row_scores, SparseRows)
 @leaf
 def _sparse_scores(rows: SparseRows, row: int, w: Array, first: int, stride: int, theta: Array) -> None:
     a, b = rows.indptr[row], rows.indptr[row + 1]
@@ -130,7 +130,7 @@ def _dense_product(rows: DenseRows, row: int, other: int) -> float:
 @implements(row_product, SparseRows)
 @leaf
 def _sparse_product(rows: SparseRows, row: int, other: int) -> float:
-    """By merging the sorted indices."""
+    """Merge the sorted indices."""
     p, p_end = rows.indptr[row], rows.indptr[row + 1]
     q, q_end = rows.indptr[other], rows.indptr[other + 1]
     total = 0.0

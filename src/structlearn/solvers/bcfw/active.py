@@ -90,7 +90,7 @@ class ActiveSetBlocks(Representation):
         return self.options.cached_passes
 
     def next_pass(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
-        """Another pass over the blocks that have a choice, while the last one found enough to do."""
+        """Draw another pass over the blocks that have a choice, while the last one found enough to do."""
         found = np.inf if state.again == 0 else state.totals[CACHED_GAP]
         if state.again == self.repeats or found <= self.options.cached_accuracy * state.gaps.sum():
             return state.order[:0]
@@ -98,7 +98,7 @@ class ActiveSetBlocks(Representation):
         return self.draw_again(objective, state.gaps, rng)
 
     def draw_again(self, objective: Objective, gaps: Array, rng: np.random.Generator) -> Array:
-        """The blocks that have a choice."""
+        """Return the blocks that have a choice."""
         return rng.permutation(objective.active[self.point.store.count[objective.active] > 1])
 
     def visit(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> Commit:
@@ -123,12 +123,12 @@ class ActiveSetBlocks(Representation):
     def _pass(
         self, objective: Objective, state: BlockState, order: Array, own: Accumulators, before: Before
     ) -> None:
-        """One visit for each block of `order`, here."""
+        """Visit each block of `order` once, in this thread."""
         problem = self._problem(objective, state)
         objective.run_pass(active_pass, problem, order, own, self.point.store, state.gaps, before)
 
     def _problem(self, objective: Objective, state: BlockState) -> tuple[object, VisitRules, int, int]:
-        """What `active_pass` visits blocks by."""
+        """Return the arguments by which `active_pass` visits blocks."""
         options = self.options
         rules = VisitRules(
             int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after
@@ -137,25 +137,25 @@ class ActiveSetBlocks(Representation):
         return objective.blocks, rules, CACHED if state.again else VISIT, now
 
     def _run_batches(self, objective: Objective, state: BlockState, order: Array) -> None:
-        """All threads ask, the first takes the steps."""
+        """Let all threads ask the oracle, and the first one take the steps."""
         cells = make_cells(objective.n_jobs)
         size = max(objective.n_jobs, int(BATCH * objective.n_active))
-        order, edges = _joined(order, rounds_of(order, size))
+        order, edges = _concatenate(order, rounds_of(order, size))
         taken = np.zeros((edges.size, 1), dtype=np.int64)
         asked = _longest_first(order, edges, np.diff(objective.scoring.start))
         threads = Batches(cells, order, asked, edges, taken, Before.nothing())
         self._together(objective, state, run_batches, threads, [state.sums] * objective.n_jobs)
 
     def _run_rounds(self, objective: Objective, state: BlockState, order: Array) -> None:
-        """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
+        """Run rounds of all threads: the first changes the state's accumulators, the others their own."""
         n = objective.n_jobs
         least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT
         size = round_size(objective, self.options.rounds, least)
         cells, repeats = make_cells(n), not is_distinct(order)
-        order, edges = _joined(order, rounds_of(order, size))
+        order, edges = _concatenate(order, rounds_of(order, size))
         changes, scalars = (room_for(n, one.size) for one in (state.w, state.totals))
         threads = ThreadState(cells, order, edges, repeats, changes, scalars)
-        sums = [state.sums, *(_copied(state.sums) for _ in range(n - 1))]
+        sums = [state.sums, *(_copy_sums(state.sums) for _ in range(n - 1))]
         self._together(objective, state, run_rounds, threads, sums)
 
     def _together(
@@ -166,7 +166,7 @@ class ActiveSetBlocks(Representation):
         threads: Batches | ThreadState,
         sums: Sequence[Accumulators],
     ) -> None:
-        """The part of each thread, all at once."""
+        """Run the parts of all threads at once."""
         problem = self._problem(objective, state)
 
         def part(k: int) -> None:
@@ -178,22 +178,22 @@ class ActiveSetBlocks(Representation):
 
 
 def asks_together(objective: Objective) -> bool:
-    """Whether the oracle takes so much of a visit that threads share it out, and no more."""
+    """Return whether the oracle takes so much of a visit that threads share it out, and no more."""
     scoring = objective.scoring
     return bool(scoring.start[-1] >= PARTS_OF_A_QUESTION * scoring.n_examples)
 
 
-def _joined(order: Array, pieces: Iterable[Array]) -> tuple[Array, Array]:
-    """Pieces of `order` end to end, and where each begins."""
+def _concatenate(order: Array, pieces: Iterable[Array]) -> tuple[Array, Array]:
+    """Concatenate pieces of `order`; return them with where each begins."""
     every = list(pieces)
     return np.concatenate([order[:0], *every]), np.cumsum([0, *map(len, every)])
 
 
 def _longest_first(order: Array, edges: Array, sizes: Array) -> Array:
-    """The blocks of each batch, large ones first: then all threads are done at about the same time."""
+    """Sort the blocks of each batch, large ones first, so that threads finish at about the same time."""
     batch = np.repeat(np.arange(edges.size - 1), np.diff(edges))
     return order[np.lexsort((-sizes[order], batch))]
 
 
-def _copied(sums: Accumulators) -> Accumulators:
+def _copy_sums(sums: Accumulators) -> Accumulators:
     return Accumulators(sums.w.copy(), sums.totals.copy(), sums.lag.copy(), sums.pace)

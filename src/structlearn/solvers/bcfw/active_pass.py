@@ -19,7 +19,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import assign
-from structlearn.problem.objective import ExampleBlocks
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.active_steps import (
     Bench,
@@ -37,7 +37,7 @@ from structlearn.solvers.bcfw.atoms import (
     connect,
     entries_of,
     find,
-    forget,
+    forget_unused_atoms,
     make_place,
     mark,
     most_room,
@@ -66,7 +66,7 @@ class Before(NamedTuple):
 
 @kernel
 def room_before(store: Store, order: Array) -> Before:
-    """Room for the weights of some blocks. An atom that a visit adds finds its weight zero."""
+    """Make room for the weights of some blocks. An atom that a visit adds finds its weight zero."""
     first = np.zeros(order.size + 1, dtype=np.int64)
     for q in range(order.size):
         first[q + 1] = first[q] + store.atom_first[order[q] + 1] - store.atom_first[order[q]]
@@ -74,7 +74,7 @@ def room_before(store: Store, order: Array) -> Before:
 
 
 class VisitScratch(NamedTuple):
-    """What visits work on, whatever their block."""
+    """The workbench of visits, whatever their block."""
 
     work: object
     tools: object
@@ -110,7 +110,7 @@ def active_pass(
     gaps: Array,
     before: Before,
 ) -> None:
-    """One visit for each block of `order`: all of it, without the oracle, or the oracle alone.
+    """Visit each block of `order` once: in full, without the oracle, or with the oracle alone.
 
     problem : the blocks, `VisitRules`, what to do, and which pass this is. Where `before` has room, it takes
     the weights of the atoms as they are before the visit.
@@ -130,7 +130,7 @@ def visit_blocks(
     before: Before,
     scratch: VisitScratch,
 ) -> None:
-    """As `active_pass`, with scratch memory that may be used again; oracle : structure and scoring."""
+    """Do as `active_pass`, with scratch memory that may be used again; oracle : structure and scoring."""
     structure, scoring = oracle
     blocks, rules, doing, now = problem
     cached = doing == CACHED
@@ -153,7 +153,7 @@ def visit_blocks(
         atoms = atoms_of(store, i)
         # 1. In a pass with the oracle: room for one more atom.
         if not cached:
-            forget(store, i, atoms, now - rules.forget_after)
+            forget_unused_atoms(store, i, atoms, now - rules.forget_after)
             if store.count[i] == atoms.weight.size and store.count[i] > 1:
                 make_place(scoring, i, store, atoms, cost, s, wanted, tools, out)
         count = store.count[i]
@@ -210,7 +210,7 @@ def visit_blocks(
 
 
 class ThreadState(NamedTuple):
-    """What the threads of some rounds share (see `run_rounds`)."""
+    """The data that the threads of some rounds share (see `run_rounds`)."""
 
     #: where they meet (see `structlearn.core.barrier`)
     cells: Array
@@ -226,7 +226,7 @@ class ThreadState(NamedTuple):
 
 
 def room_for(n_threads: int, size: int) -> Array:
-    """Two rows for each thread, what it writes there apart from what others do."""
+    """Allocate two rows for each thread, far enough from what other threads write."""
     return np.empty((2, n_threads, size + WORDS_APART))
 
 
@@ -252,7 +252,7 @@ def run_rounds(
     gaps: Array,
     sums: Accumulators,
 ) -> None:
-    """The part of thread k.
+    """Run the part of thread k.
 
     Every thread settles every round by itself, on a w of its own: they come to the same, bit for bit. A
     thread may be one round ahead of those who still settle the last, unless blocks come again.

@@ -19,7 +19,8 @@ from structlearn.core.contract import Array, scoring_workspace
 from structlearn.core.kernels import kernel
 from structlearn.core.memory import Memory
 from structlearn.core.vectors import sum_of
-from structlearn.problem.objective import ExampleBlocks, Objective
+from structlearn.problem.objective import Objective
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
 from structlearn.solvers.solution import DualPoint, Solution
@@ -53,7 +54,7 @@ class ActiveSet:
 
     @classmethod
     def of_points(cls, objective: Objective, start: Array, index: Array, value: Array) -> ActiveSet:
-        """One atom a block, written sparsely: entries start[i]:start[i + 1] are those of block i."""
+        """Make one atom per block, written sparsely: entries start[i]:start[i + 1] are those of block i."""
         n = objective.scoring.n_examples
         ones, lengths = np.ones(n, dtype=np.int64), np.diff(start)
         store = empty_store(ones, lengths, objective.memory)
@@ -64,7 +65,7 @@ class ActiveSet:
 
     @classmethod
     def of(cls, objective: Objective, point: DualPoint) -> ActiveSet:
-        """`point` in this form, as a copy: an active set keeps its atoms, else every z_i itself is one."""
+        """Copy `point` into this form: an active set keeps its atoms, else every z_i becomes one atom."""
         if not isinstance(point, ActiveSet):
             z = np.asarray(point)
             entries = np.flatnonzero(z)
@@ -77,7 +78,7 @@ class ActiveSet:
 
     @classmethod
     def start(cls, objective: Objective, warm: Solution | None) -> tuple[ActiveSet, Array, float]:
-        """z, w(z) and the cost of z: mu, or from there towards another run's point."""
+        """Return z, w(z) and the cost of z: mu, or from there towards another run's point."""
         z, fraction = cls.of_points(objective, *objective.gold), 1.0
         w, cost = np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.point is not None:
@@ -105,7 +106,7 @@ class ActiveSet:
         return z
 
     def connect(self, objective: Objective) -> None:
-        """Costs and Gram matrices of all atoms, afresh; weights that add up to one."""
+        """Compute costs and Gram matrices of all atoms afresh, and let weights add up to one."""
 
         def part(first: int, last: int) -> None:
             connect_blocks(
@@ -115,8 +116,8 @@ class ActiveSet:
         objective.team.share_out(self.store.count.size, part)
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
-        """w(z) and the cost of z (see `Objective.weights_of`)."""
-        return objective.weights_from(lambda *chunk: spread(self.store, objective.blocks, *chunk))
+        """Return w(z) and the cost of z (see `Objective.weights_of`)."""
+        return objective.weights_from(lambda *chunk: _write_mixtures(self.store, objective.blocks, *chunk))
 
     def shrink(self, objective: Objective, fraction: float) -> None:
         """z <- mu + fraction (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
@@ -127,7 +128,7 @@ class ActiveSet:
     def make_room(
         self, objective: Objective, order: Array, most_atoms: int, gaps: Array | None = None
     ) -> None:
-        """Room for a new atom at each visit of `order`; regions at least double, so that copies are few.
+        """Make room for a new atom at each visit of `order`; regions at least double, so that copies are few.
 
         For the same reason, where `gaps` of all blocks are given, those that hold little may stay without.
         """
@@ -139,8 +140,8 @@ class ActiveSet:
         used = store.edge[store.atom_first[blocks] + blocks + store.count[blocks]]
         new = np.minimum(visits, most_atoms)
         wanted = np.minimum(store.count[blocks] + new, most_atoms)
-        larger = _doubled(atoms[blocks], wanted, most_atoms)
-        longer = _doubled(entries[blocks], used + new * most_entries[blocks], None)
+        larger = _double_room(atoms[blocks], wanted, most_atoms)
+        longer = _double_room(entries[blocks], used + new * most_entries[blocks], None)
         short = (larger > atoms[blocks]) | (longer > entries[blocks])
         if short.any() and (gaps is None or not _is_small(gaps[blocks[short]], gaps)):
             atoms[blocks], entries[blocks] = larger, longer
@@ -150,17 +151,17 @@ class ActiveSet:
 
 
 def _pieces(n: int) -> list[tuple[int, int]]:
-    """Ranges of blocks, so that what is made of them on the way stays small."""
+    """Return ranges of blocks, so that intermediate arrays stay small."""
     return [(first, min(first + BLOCKS_AT_ONCE, n)) for first in range(0, n, BLOCKS_AT_ONCE)]
 
 
 def _is_small(some: Array, gaps: Array) -> bool:
-    """Whether some blocks hold so little of the gap; what is infinite is not known yet."""
+    """Return whether some blocks hold so little of the gap; what is infinite is not known yet."""
     return bool(some.sum() <= GAP_WITHOUT_ROOM * gaps.sum() < np.inf)
 
 
-def _doubled(room: Array, wanted: Array, most: int | None) -> Array:
-    """`room` where that is enough, else twice as much or what is wanted."""
+def _double_room(room: Array, wanted: Array, most: int | None) -> Array:
+    """Return `room` where that is enough, else twice as much or what is wanted."""
     larger = np.maximum(2 * room, wanted)
     return np.where(wanted > room, larger if most is None else np.minimum(larger, most), room)
 
@@ -205,7 +206,7 @@ def ranges(begin: Array, length: Array) -> Array:
 
 @kernel
 def copy_blocks(store: Store, fresh: Store, first: int, last: int) -> None:
-    """Blocks first .. last - 1 into their regions of a store with more room."""
+    """Copy blocks first .. last - 1 into their regions of a store with more room."""
     for i in range(first, last):
         count = store.count[i]
         fresh.count[i] = count
@@ -231,7 +232,9 @@ def fill_points(store: Store, start: Array, first: int, last: int, out: Array) -
 
 
 @kernel
-def spread(store: Store, blocks: ExampleBlocks, first: int, last: int, local: Array, shared: Array) -> None:
+def _write_mixtures(
+    store: Store, blocks: ExampleBlocks, first: int, last: int, local: Array, shared: Array
+) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
     local[:] = 0.0
     for i in range(first, last):
@@ -251,7 +254,7 @@ def spread(store: Store, blocks: ExampleBlocks, first: int, last: int, local: Ar
 def connect_blocks(
     scoring: ErasedScoring, blocks: ExampleBlocks, store: Store, first: int, last: int
 ) -> None:
-    """Weights that add up to one, costs and Gram matrices of blocks first .. last - 1."""
+    """Compute weights that add up to one, costs and Gram matrices of blocks first .. last - 1."""
     work = scoring_workspace(scoring)
     points = np.zeros((2, blocks.most_parts + scoring.n_shared))
     marks = np.zeros(blocks.most_parts, dtype=np.bool_)
@@ -271,7 +274,7 @@ def connect_blocks(
 
 @kernel
 def mix_gold(blocks: ExampleBlocks, store: Store, n_shared: int, fraction: float) -> None:
-    """Weights times `fraction`; the rest of the weight goes to the gold vertex."""
+    """Multiply weights by `fraction`; the rest of the weight goes to the gold vertex."""
     mu = np.zeros(blocks.most_parts + n_shared)
     for i in range(store.count.size):
         n_parts = blocks.start[i + 1] - blocks.start[i] + n_shared

@@ -35,17 +35,17 @@ PLAIN, AWAY, PAIRWISE = (int(kind) for kind in Steps)
 
 
 class VisitRules(NamedTuple):
-    """How a block is visited."""
+    """The rules by which a block is visited."""
 
     steps: int
-    #: at most so many steps, until the gap inside the set is at most `accuracy` times that of the block
+    #: the most steps, until the gap inside the set is at most `accuracy` times that of the block
     inner_steps: int
     accuracy: float
     forget_after: int
 
 
 class Bench(NamedTuple):
-    """What inner steps work on: one entry per atom."""
+    """The workbench of inner steps: one entry per atom."""
 
     scores: Array
     #: the weights to be
@@ -63,7 +63,7 @@ def make_bench(most_atoms: int) -> Bench:
 
 @kernel
 def score_atoms(atoms: Atoms, count: int, theta: Array, shared: Array, bench: Bench) -> float:
-    """Scores <theta + c, s_a> of all atoms; returns <theta + c, z_i>."""
+    """Compute scores <theta + c, s_a> of all atoms; return <theta + c, z_i>."""
     here = 0.0
     for a in range(count):
         total = atoms.cost[a]
@@ -87,7 +87,7 @@ def best_atom(bench: Bench, count: int) -> int:
 
 @kernel
 def _worst_atom(bench: Bench, count: int) -> int:
-    """Among those with weight."""
+    """Return the worst atom among those with weight."""
     worst = -1
     for a in range(count):
         if bench.alpha[a] > 0.0 and (worst < 0 or bench.scores[a] < bench.scores[worst]):
@@ -97,7 +97,7 @@ def _worst_atom(bench: Bench, count: int) -> int:
 
 @kernel
 def _aim(steps: int, bench: Bench, count: int, best: int, worst: int, here: float) -> tuple[float, bool]:
-    """Set the direction; returns the longest step, and whether it would leave `worst` without weight."""
+    """Set the direction; return the longest step, and whether it would leave `worst` without weight."""
     alpha, d = bench.alpha, bench.direction
     if steps == PAIRWISE:
         for a in range(count):
@@ -118,7 +118,7 @@ def _aim(steps: int, bench: Bench, count: int, best: int, worst: int, here: floa
 
 @kernel
 def _image(atoms: Atoms, bench: Bench, count: int) -> None:
-    """K d, for a d that is mostly zero."""
+    """Compute K d, for a d that is mostly zero."""
     for a in range(count):
         bench.image[a] = 0.0
     for b in range(count):
@@ -131,7 +131,7 @@ def _image(atoms: Atoms, bench: Bench, count: int) -> None:
 def step_within(
     rules: VisitRules, atoms: Atoms, count: int, rate: float, first: int, gap: float, bench: Bench
 ) -> None:
-    """Up to `inner_steps` steps with exact line search, the first one towards the atom `first`."""
+    """Take up to `inner_steps` steps with exact line search, the first one towards the atom `first`."""
     scores, alpha, d, image = bench.scores, bench.alpha, bench.direction, bench.image
     best = first
     for step in range(rules.inner_steps):

@@ -37,7 +37,7 @@ Atoms = namedtuple("Atoms", ("weight", "cost", "last", "edge", "index", "value",
 
 @kernel
 def atoms_of(store: Store, i: int) -> Atoms:
-    """The atoms of block i."""
+    """Return the atoms of block i."""
     a, b = store.atom_first[i], store.atom_first[i + 1]
     e, f = store.entry_first[i], store.entry_first[i + 1]
     products = store.gram[store.gram_first[i] : store.gram_first[i + 1]].reshape(b - a, b - a)
@@ -54,7 +54,7 @@ def atoms_of(store: Store, i: int) -> Atoms:
 
 @kernel
 def most_room(store: Store, order: Array) -> int:
-    """For how many atoms the largest of some blocks has room."""
+    """Return the number of atoms for which the largest of some blocks has room."""
     most = 1
     for i in order:
         most = max(most, store.atom_first[i + 1] - store.atom_first[i])
@@ -114,7 +114,7 @@ def find(atoms: Atoms, count: int, point: Array, n_entries: int) -> int:
 
 @kernel
 def entries_of(point: Array) -> int:
-    """How many entries of a dense point are not zero."""
+    """Count the entries of a dense point that are not zero."""
     n = 0
     for j in range(point.size):
         n += 1 if point[j] != 0.0 else 0
@@ -123,7 +123,7 @@ def entries_of(point: Array) -> int:
 
 @kernel
 def append(store: Store, i: int, atoms: Atoms, point: Array, weight: float, now: int) -> int:
-    """A dense point becomes the last atom of block i, which has room for it; its number."""
+    """Append a dense point as the last atom of block i, which has room for it; return its number."""
     a = store.count[i]
     at = atoms.edge[a]
     for j in range(point.size):
@@ -151,7 +151,7 @@ def connect(
     work: object,
     out: Array,
 ) -> None:
-    """Cost and products of atom a, whose dense form is `point`, with the first `count` atoms of block i."""
+    """Compute the cost of atom a, densely `point`, and its products with the first `count` of block i."""
     paid = 0.0
     for e in range(atoms.edge[a], atoms.edge[a + 1]):
         if atoms.index[e] < cost.size:
@@ -168,7 +168,7 @@ def connect(
 
 
 @kernel
-def remove(store: Store, i: int, atoms: Atoms, gone: int) -> None:
+def remove_atom(store: Store, i: int, atoms: Atoms, gone: int) -> None:
     """Forget an atom of block i: the later ones move up."""
     n = store.count[i] - 1
     length = atoms.edge[gone + 1] - atoms.edge[gone]
@@ -184,16 +184,16 @@ def remove(store: Store, i: int, atoms: Atoms, gone: int) -> None:
 
 
 @kernel
-def forget(store: Store, i: int, atoms: Atoms, since: int) -> None:
+def forget_unused_atoms(store: Store, i: int, atoms: Atoms, since: int) -> None:
     """Forget the atoms without weight that no pass after `since` has used."""
     for a in range(store.count[i] - 1, -1, -1):
         if atoms.weight[a] == 0.0 and atoms.last[a] < since:
-            remove(store, i, atoms, a)
+            remove_atom(store, i, atoms, a)
 
 
 @kernel
 def oldest_unused(atoms: Atoms, count: int) -> int:
-    """The atom without weight that was last used longest ago; -1 if all have weight."""
+    """Return the atom without weight that was last used longest ago; -1 if all have weight."""
     found = -1
     for a in range(count):
         if atoms.weight[a] == 0.0 and (found < 0 or atoms.last[a] < atoms.last[found]):
@@ -203,7 +203,7 @@ def oldest_unused(atoms: Atoms, count: int) -> int:
 
 @kernel
 def lightest(atoms: Atoms, count: int) -> tuple[int, int]:
-    """The two atoms of least weight, the later one first."""
+    """Return the two atoms of least weight, the later one first."""
     one, two = 0, 1
     for a in range(1, count):
         if atoms.weight[a] < atoms.weight[one]:
@@ -225,19 +225,19 @@ def make_place(
     work: object,
     out: Array,
 ) -> None:
-    """One atom less in a full block. z_i stays: where all atoms have weight, the lightest two become one."""
+    """Remove one atom of a full block. z_i stays: where all have weight, the lightest two become one."""
     count = store.count[i]
     unused = oldest_unused(atoms, count)
     if unused >= 0:
-        remove(store, i, atoms, unused)
+        remove_atom(store, i, atoms, unused)
         return
     one, two = lightest(atoms, count)
     weight, now = atoms.weight[one] + atoms.weight[two], max(atoms.last[one], atoms.last[two])
     point[:] = 0.0
     for a in (one, two):
         add_to(atoms, a, atoms.weight[a] / weight, point)
-    remove(store, i, atoms, one)
-    remove(store, i, atoms, two)
+    remove_atom(store, i, atoms, one)
+    remove_atom(store, i, atoms, two)
     merged = append(store, i, atoms, point, weight, now)
     mark(atoms, merged + 1, wanted)
     connect(scoring, i, atoms, merged, merged + 1, cost, point, wanted, work, out)

@@ -24,7 +24,7 @@ from structlearn.structures.erased import ErasedStructure
 
 
 class Batches(NamedTuple):
-    """What the threads of some batches share (see `run_batches`)."""
+    """The data that the threads of some batches share (see `run_batches`)."""
 
     #: where they meet (see `structlearn.core.barrier`)
     cells: Array
@@ -49,7 +49,7 @@ def run_batches(
     gaps: Array,
     sums: Accumulators,
 ) -> None:
-    """The part of thread k; the first alone changes `sums`."""
+    """Run the part of thread k; the first thread alone changes `sums`."""
     blocks, rules, _, now = problem
     oracle, nothing = (structure, scoring), threads.before
     order, edges = threads.order, threads.edges

@@ -65,7 +65,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
     leads: ClassVar[bool] = False
 
     def _representation(self, objective: Objective) -> type[Representation]:
-        """How z is kept; chosen where a run starts or goes on."""
+        """Choose how z is kept, where a run starts or goes on."""
         return ExactDenseBlocks if self.exact and objective.has_exact_blocks else DenseBlocks
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
@@ -82,7 +82,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         return state._replace(blocks=state.blocks.saved())  # type: ignore[arg-type]
 
     def restored(self, objective: Objective, saved: BlockState) -> BlockState:
-        """The state as it was, checked; what `step` needs is compiled."""
+        """Return the state as it was, checked; compile what `step` needs."""
         check_state(objective, saved)
         if (saved.lead is not None) != self.leads:
             raise ValueError("The checkpoint belongs to another solver; begin afresh.")
@@ -92,7 +92,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         return state
 
     def draw(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
-        """The blocks of a full pass, which are ready for it."""
+        """Draw the blocks of a full pass, and make them ready for it."""
         order = self.order.draw(rng, objective.active, state.gaps)
         state.blocks.begin_pass(objective, order, state.gaps)
         return order
@@ -128,7 +128,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         return [Candidate(w, None, objective.dual(w, cost, steps), float(w @ w)) for w, cost in pairs]
 
     def settle(self, objective: Objective, state: BlockState) -> tuple[BlockState, DualPoint]:
-        """w and the cost afresh from z: no drift of rounding, no half-made step."""
+        """Compute w and the cost afresh from z: no drift of rounding, no half-made step."""
         w, state.totals[COST] = state.blocks.point.weights(objective)
         return state._replace(w=w, order=state.order[:0], again=0), state.blocks.point
 

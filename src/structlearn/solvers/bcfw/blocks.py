@@ -43,10 +43,10 @@ class BlockPoint(DualPoint, Protocol):
     """z by blocks."""
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
-        """w(z) and the cost of z, without what rounding has added up."""
+        """Return w(z) and the cost of z, without accumulated rounding errors."""
 
     def dense_blocks(self, first: int, last: int) -> Array:
-        """Blocks first .. last - 1, end to end."""
+        """Return blocks first .. last - 1, end to end."""
 
 
 class Representation(Protocol):
@@ -60,20 +60,20 @@ class Representation(Protocol):
     def start(
         cls, objective: Objective, options: Any, warm: Solution | None
     ) -> tuple[Representation, Array, float]:
-        """The first z, with w(z) and the cost of z; `options` are those of the solver."""
+        """Return the first z, with w(z) and the cost of z; `options` are those of the solver."""
 
     @classmethod
     def restored(cls, objective: Objective, options: Any, saved: Any) -> Representation:
-        """The blocks that were `saved`; ValueError if they are not those of this objective."""
+        """Return the blocks that were `saved`; ValueError if they are not those of this objective."""
 
     def saved(self) -> tuple[object, ...]:
-        """What a checkpoint needs to know, as a record of arrays and plain values."""
+        """Return what a checkpoint needs to know, as a record of arrays and plain values."""
 
     def visit(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> Commit:
         """Visit distinct blocks at the w of `own`; then any fraction of their way can be committed."""
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        """One visit for each block of `order`, by all threads."""
+        """Visit each block of `order` once, by all threads."""
 
     def compile(self, objective: Objective, state: BlockState) -> None:
         """Compile what `advance` will need."""
@@ -91,14 +91,14 @@ class Representation(Protocol):
         return now.size, later
 
     def next_pass(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
-        """The pass that follows the one that has just ended; nothing where a full one is due."""
+        """Return the pass that follows the one that has just ended; empty where a full one is due."""
         return state.order[:0]
 
     @property
     def repeats(self) -> int:
-        """How many passes over `draw_again` may follow a full one."""
+        """The number of passes over `draw_again` that may follow a full one."""
         return 0
 
     def draw_again(self, objective: Objective, gaps: Array, rng: np.random.Generator) -> Array:
-        """Blocks worth another visit before the next full pass."""
+        """Return the blocks worth another visit before the next full pass."""
         return objective.active[:0]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class SavedDense(NamedTuple):
-    """What a checkpoint says of dense blocks."""
+    """Dense blocks as a checkpoint holds them."""
 
     z: Array
     h: Array
@@ -80,6 +80,6 @@ class DenseBlocks(Representation):
             run_round(objective, state.sums, now, partial(self.visit, objective, state))
 
     def _pass(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> None:
-        """One visit for each block of `order`, here."""
+        """Visit each block of `order` once, in this thread."""
         point = self.point.z, self.point.h, state.gaps
         objective.run_pass(plain_pass, objective.blocks, order, own, point)

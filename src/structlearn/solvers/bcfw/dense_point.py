@@ -51,7 +51,7 @@ class DensePoint:
     def start(
         cls, objective: Objective, smoothing: float | None, warm: Solution | None
     ) -> tuple[DensePoint, Array, float]:
-        """z, w(z) and the cost of z: from mu towards another run's point, or towards argmin Omega.
+        """Return z, w(z) and the cost of z: from mu towards another run's point, or towards argmin Omega.
 
         The latter where Omega is steep at vertices. With w_1 = w(uniform), D at a fraction s of the way is at
         least s mean_i log |Y_i| - s^2 lambda/2 ||w_1||^2, whose best s is taken unless `smoothing` says.
@@ -71,7 +71,7 @@ class DensePoint:
 
     @classmethod
     def _between(cls, objective: Objective, fraction: float) -> DensePoint:
-        """From mu, a fraction of the way to argmin Omega."""
+        """Return the point a fraction of the way from mu to argmin Omega."""
         n_bounds = objective.scoring.n_examples if objective.regularizer.smooth else 0
         point = cls.of(objective, objective.gold_point(), np.zeros(n_bounds))
         if n_bounds:
@@ -80,7 +80,7 @@ class DensePoint:
 
     @classmethod
     def of_run(cls, objective: Objective, warm: Solution) -> DensePoint | None:
-        """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
+        """Return another run's z, with bounds h where Omega needs them; None if there is none that fits."""
         if warm.point is None:
             return None
         z = np.asarray(warm.point).copy()
@@ -111,7 +111,7 @@ class DensePoint:
         objective.oracle.run(smooth_start, objective.blocks, n_shared, fraction, self.z, self.h)
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
-        """w(z) and the cost of z, afresh from z; so is h where Omega is the squared norm."""
+        """Compute w(z) and the cost of z afresh from z; so is h where Omega is the squared norm."""
         w, cost = objective.weights_of(self.z)
         if not self.h.size:
             return w, cost
@@ -154,13 +154,13 @@ class Snapshot(NamedTuple):
         mixed = self.h + fraction * (h[self.order] - self.h)
         h[self.order] = mixed
         if strong_convexity(objective.oracle.record):
-            square(self, objective.point_start, objective.blocks.curved, z, h)
+            _set_half_squares(self, objective.point_start, objective.blocks.curved, z, h)
         return float(objective.weight[self.order] @ (h[self.order] - mixed))
 
 
 @kernel
 def take(snapshot: Snapshot, begin: Array, z: Array) -> None:
-    """The blocks' entries, end to end."""
+    """Copy the blocks' entries, end to end."""
     for q in range(snapshot.order.size):
         at = begin[snapshot.order[q]]
         for j in range(snapshot.first[q], snapshot.first[q + 1]):
@@ -176,7 +176,7 @@ def go_back(snapshot: Snapshot, begin: Array, fraction: float, z: Array) -> None
 
 
 @kernel
-def square(snapshot: Snapshot, begin: Array, curved: Array, z: Array, h: Array) -> None:
+def _set_half_squares(snapshot: Snapshot, begin: Array, curved: Array, z: Array, h: Array) -> None:
     """h_i <- -1/2 ||z_i||^2, without the parts that enter linearly."""
     for q in range(snapshot.order.size):
         i = snapshot.order[q]

@@ -30,12 +30,12 @@ FEW_ACTIVE = 0.5
 ENOUGH = 0.1
 #: Passes over active blocks between two full ones, where each of them is a pass of its own.
 MOST_REPEATS = 10
-#: Of `exact_pass`: at most so many visits, until this gap, shuffled by this seed.
+#: Limits of `exact_pass`: the most visits, the gap at which it ends, and the seed of the order.
 Limits: TypeAlias = tuple[int, float, int]
 
 
 class SavedExact(NamedTuple):
-    """What a checkpoint says of exact blocks."""
+    """Exact blocks as a checkpoint holds them."""
 
     z: Array
     h: Array
@@ -79,7 +79,7 @@ class ExactDenseBlocks(DenseBlocks):
     def advance(
         self, objective: Objective, state: BlockState, most: int, rng: np.random.Generator
     ) -> tuple[int, Array]:
-        """A piece of a full pass, or of the rounds that follow it; it ends where a whole pass does."""
+        """Run a piece of a full pass, or of the rounds that follow it; it ends where a whole pass does."""
         most = min(most, objective.n_active - state.oracle_calls % objective.n_active)
         if not state.again:
             return super().advance(objective, state, most, rng)
@@ -122,21 +122,21 @@ class ExactDenseBlocks(DenseBlocks):
     def _maximize(
         self, objective: Objective, state: BlockState, order: Array, own: Accumulators, limits: Limits
     ) -> tuple[int, int]:
-        """Visits made and blocks left active by `exact_pass`; one round unless there is a finite goal."""
+        """Run `exact_pass`, one round unless the goal is finite; return visits and blocks left active."""
         problem = objective.blocks, self.steep
         point = self.point.z, self.point.h, state.gaps
         return objective.run_pass(exact_pass, problem, order, limits, own, point)
 
 
 def steepness(objective: Objective) -> Array:
-    """p ||x_i||^2 of each block, which is that of any of its parts."""
+    """Return p ||x_i||^2 of each block, which is that of any of its parts."""
     scoring, start = objective.scoring, objective.scoring.start
     norms = [scoring.part_norms(a, b)[start[a:b] - start[a]] for a, b in scoring.chunks()]
     return objective.weight * np.concatenate(norms) ** 2
 
 
 def active_blocks(blocks: Array, gaps: Array, rng: np.random.Generator) -> tuple[Array, float]:
-    """Blocks that had a gap in a full pass, if they are few, in random order; the gap to bring them to."""
+    """Return blocks that had a gap in a full pass, if few, in random order, and the gap to bring them to."""
     seen = gaps[blocks]
     active = rng.permutation(blocks[seen > 0.0])
     if active.size > FEW_ACTIVE * blocks.size:

@@ -27,7 +27,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel, leaf
 from structlearn.core.prefetching import prefetch_line
-from structlearn.problem.objective import ExampleBlocks
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.rounds import Accumulators
 from structlearn.solvers.bcfw.scratch import three_apart
@@ -40,7 +40,7 @@ AHEAD = 3
 
 @leaf
 def shuffle(order: Array, size: int, seed: np.uint64) -> np.uint64:
-    """Permute the first entries (Fisher and Yates), by a linear congruential generator; its next state."""
+    """Permute the first entries (Fisher and Yates), by a linear congruential generator; return its state."""
     for q in range(size - 1, 0, -1):
         seed = seed * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         r = np.int64(((seed >> np.uint64(32)) * np.uint64(q + 1)) >> np.uint64(32))
@@ -58,7 +58,7 @@ def exact_pass(
     own: Accumulators,
     point: tuple[Array, Array, Array],
 ) -> tuple[int, int]:
-    """Exact maximisations of the dual over one block each, round after round, at most `room` of them.
+    """Maximise the dual exactly over one block at a time, round after round, at most `room` times.
 
     The first round takes the blocks of `order` as they come. Each later one is shuffled, and leaves out what
     had no gap in the round before; `order` is changed in place. A round whose gaps add up to at most `goal`

@@ -26,7 +26,7 @@ from structlearn.core.kernels import jitable, kernel
 
 
 class Pace(NamedTuple):
-    """How far visits go; of Frank-Wolfe both are lambda."""
+    """The step lengths of visits; for Frank-Wolfe both are lambda."""
 
     #: w moves by p_i / strength of what z_i does: 1 / (n tau)
     strength: float
@@ -51,7 +51,7 @@ class Lead(NamedTuple):
 
     @classmethod
     def of(cls, n_weights: int) -> Lead:
-        """With the mean of nothing."""
+        """Make a lead with empty means."""
         anchor, weights, followed = np.zeros((3, n_weights))
         return cls(anchor, weights, followed, np.array([0.0, 0.0, 0.0, np.inf, 0.0]))
 
@@ -63,7 +63,7 @@ MEAN_COST, MEANT, SWEEPS, FIRST_GAP, FOLLOWED = range(5)
 
 @kernel
 def follow(w: Array, anchor: Array, ratio: float, left: float, next_ratio: float, threshold: float) -> None:
-    """w goes towards soft(v, threshold) until so much of the way is left; v = anchor + ratio w stays.
+    """Move w towards soft(v, threshold) until `left` of the way is left; v = anchor + ratio w stays.
 
     The anchor is then that of another ratio.
     """
@@ -75,7 +75,7 @@ def follow(w: Array, anchor: Array, ratio: float, left: float, next_ratio: float
 
 @jitable
 def nearer(w: float, v: float, left: float, threshold: float) -> float:
-    """One weight after proximal steps w <- prox_{tau R}(w + tau u), where v = u / lambda_2.
+    """Return one weight after proximal steps w <- prox_{tau R}(w + tau u), where v = u / lambda_2.
 
     Without a threshold w <- v + left (w - v). With one, a weight above zero goes towards v - threshold in the
     same way, one below zero towards v + threshold. Zero, where they get to it, keeps those with |v| within
@@ -97,7 +97,7 @@ def nearer(w: float, v: float, left: float, threshold: float) -> float:
 
 @kernel
 def join_means(w: Array, anchor: Array, weights: Array, followed: Array, ratio: float, share: float) -> None:
-    """w and v join the means with this share."""
+    """Add w and v to the means with this share."""
     for j in range(w.size):
         weights[j] = (1.0 - share) * weights[j] + share * w[j]
         followed[j] = (1.0 - share) * followed[j] + share * (anchor[j] + ratio * w[j])
@@ -105,7 +105,7 @@ def join_means(w: Array, anchor: Array, weights: Array, followed: Array, ratio: 
 
 @kernel
 def squares(w: Array, anchor: Array, ratio: float, threshold: float) -> tuple[float, float]:
-    """||w(z)||^2 and ||v||^2, where w(z) = soft(v, threshold)."""
+    """Return ||w(z)||^2 and ||v||^2, where w(z) = soft(v, threshold)."""
     square = whole = 0.0
     for j in range(w.size):
         v = abs(anchor[j] + ratio * w[j])

@@ -30,9 +30,9 @@ from structlearn.solvers.bcfw.lead import (
     squares,
 )
 
-#: Of the step in a block that would be exact if w followed at once.
+#: The fraction of the step in a block that would be exact if w followed at once.
 CAUTION = 0.9
-#: Weights of which each thread has so many at least.
+#: The least number of weights per thread.
 WEIGHTS_SHARED = 1 << 18
 #: A mean that spans more than this fraction of all sweeps begins anew.
 LONGEST_MEAN = 0.36
@@ -81,7 +81,7 @@ class LedWeights:
         return self.lead.anchor + self.ratio * self.w
 
     def anchor_at(self, v: Array) -> None:
-        """w(z) is v, found afresh."""
+        """Set w(z) to v, which was found afresh."""
         np.multiply(self.w, -self.ratio, out=self.lead.anchor)
         self.lead.anchor[:] += v
 
@@ -93,24 +93,24 @@ class LedWeights:
         self._towards(left, self.ratio)
         self.lead.scalars[FOLLOWED] += 1.0
 
-    def paced(self, pace: float, left: float = 1.0) -> Pace:
-        """The pace with n tau = `pace`; Frank-Wolfe has 1 / lambda. Unless all is left, w follows w(z)."""
+    def set_pace(self, pace: float, left: float = 1.0) -> Pace:
+        """Return the pace with n tau = `pace` (Frank-Wolfe: 1 / lambda); unless all is left, follow w(z)."""
         changed = Pace(1.0 / pace, CAUTION / pace)
         self._towards(left, changed.strength / float(self.problem.regularization))
         return changed
 
-    def balanced(self, travelled: float, balance: float, passes: int) -> Pace:
-        """A better pace, from the sum over blocks of what z has travelled, squared."""
+    def balance_pace(self, travelled: float, balance: float, passes: int) -> Pace:
+        """Return a better pace, from the sum over blocks of what z has travelled, squared."""
         far, long = np.sqrt(travelled), float(np.linalg.norm(self.w))
         if not (far > 0.0 and long > 0.0):
             return self.pace
         pace = balance * long / far  # n tau
         if passes > 1:
             pace = np.sqrt(pace / self.pace.strength)
-        return self.paced(float(f"{pace:.3g}"))  # the order of sums shall not show
+        return self.set_pace(float(f"{pace:.3g}"))  # the order of sums shall not show
 
     def _towards(self, left: float, then: float) -> None:
-        """See `lead.follow`."""
+        """Follow w(z) (see `lead.follow`)."""
         ratio, limit = self.ratio, threshold(self.problem.penalty)
         self._by_ranges(
             lambda w, anchor: follow(w, anchor, ratio, left, then, limit), self.w, self.lead.anchor
@@ -119,7 +119,7 @@ class LedWeights:
     # ---- means and certificates ----------------------------------------------------------------------
 
     def join(self, cost: float, gap: float, full: bool) -> None:
-        """The end of a sweep, a full pass or another, joins the means, or begins them anew."""
+        """Add the end of a sweep, a full pass or another, to the means, or begin them anew."""
         lead, ratio = self.lead, self.ratio
         scalars = lead.scalars
         halved = full and gap < 0.5 * scalars[FIRST_GAP]
@@ -137,7 +137,7 @@ class LedWeights:
         self.lead.scalars[MEANT] = 0.0
 
     @property
-    def certified(self) -> Array:
+    def certified_weights(self) -> Array:
         """The weights of which P is taken."""
         return self.lead.weights if self.lead.scalars[MEANT] else self.w
 
@@ -154,7 +154,7 @@ class LedWeights:
         return max((lower_bound(square, cost, strength, steps), square) for square, cost, steps in points)
 
     def _roundings(self, steps: float, square: float, whole: float, means: float = 0.0) -> float:
-        """How many roundings of v there may have been, in units of the length of w(z), the root of `square`.
+        """Bound the number of roundings of v, in units of the length of w(z), the root of `square`.
 
         `whole` is ||v||^2; roundings of w are magnified.
         """
@@ -165,7 +165,7 @@ class LedWeights:
     # ---- all weights ---------------------------------------------------------------------------------
 
     def _by_ranges(self, work: Callable[..., None], *vectors: Array) -> None:
-        """`work` of the same ranges of all vectors, by all threads where they are long."""
+        """Call `work` on the same ranges of all vectors, by all threads where they are long."""
 
         def part(first: int, last: int) -> None:
             work(*(one[first:last] for one in vectors))
@@ -173,7 +173,7 @@ class LedWeights:
         self.problem.team.share_out(self.w.size, part, WEIGHTS_SHARED)
 
     def _squares(self, w: Array, anchor: Array, ratio: float) -> tuple[float, float]:
-        """See `lead.squares`; the order of sums does not depend on the number of threads."""
+        """Compute `lead.squares`; the order of sums does not depend on the number of threads."""
         limit, firsts = threshold(self.problem.penalty), range(0, w.size, WEIGHTS_SHARED)
         ranges = [slice(first, first + WEIGHTS_SHARED) for first in firsts]
         found = self.problem.team.deal(lambda some: squares(w[some], anchor[some], ratio, limit), ranges)

@@ -11,10 +11,10 @@ from structlearn.core.contract import Array
 
 
 class Order(Protocol):
-    """Draws the examples of one pass."""
+    """A rule that draws the examples of one pass."""
 
     def draw(self, rng: np.random.Generator, active: Array, gaps: Array) -> Array:
-        """As many examples as there are active ones; `gaps` are their weighted block gaps when last seen."""
+        """Draw as many examples as are active; `gaps` are their weighted block gaps when last seen."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import kernel
-from structlearn.problem.objective import ExampleBlocks
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.rounds import Accumulators
 from structlearn.solvers.bcfw.scratch import three_apart
@@ -40,7 +40,7 @@ def plain_pass(
     own: Accumulators,
     point: tuple[Array, Array, Array],
 ) -> None:
-    """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines.
+    """Run algorithm 4 of the paper for the blocks of `order`; the comments number its lines.
 
     own : `Accumulators`; point : z, the bounds h and the gaps
     """

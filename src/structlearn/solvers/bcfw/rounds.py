@@ -34,7 +34,7 @@ WEIGHTS_AT_ONCE = 2048
 #: Local parts of blocks, in the mean, for which the least lengths of rounds were measured (words of letters).
 PARTS_OF_A_VISIT = 200
 
-#: A round adds up changes of all weights: one of so many is worth one more visit of a thread.
+#: A round adds up changes of all weights; per this many weights, a thread makes one visit more.
 WEIGHTS_A_VISIT = 1000
 
 #: commits a fraction of the way that blocks have gone; returns what the cost gains beyond that fraction
@@ -55,7 +55,7 @@ Visit = Callable[[Array, Accumulators], Commit]
 
 
 def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Visit) -> list[Commit]:
-    """One visit for each block of `order`, which are distinct, shared out to the threads."""
+    """Visit each block of `order`, all distinct, once; the threads share them out."""
     n = min(objective.n_jobs, order.size)
     edges = [order.size * k // n for k in range(n + 1)]
     changes, scalars = np.empty((n, sums.w.size)), np.zeros((n, sums.totals.size))
@@ -85,7 +85,7 @@ def compile_combine(sums: Accumulators) -> None:
 
 
 def add_gain(sums: Accumulators, gained: float) -> None:
-    """What the cost of z gains where fractions are committed (see `Commit`)."""
+    """Add what the cost of z gains where fractions are committed (see `Commit`)."""
     sums.totals[COST] += gained
     if sums.lag.size:
         sums.totals[LAG_COST] += _age(sums.totals) * gained
@@ -93,13 +93,13 @@ def add_gain(sums: Accumulators, gained: float) -> None:
 
 @kernel
 def _age(totals: Array) -> float:
-    """How much a change now lags behind in the average weighted by 1, 2, 3, ... (see `plain_pass`)."""
+    """Return how much a change now lags behind in the average with weights 1, 2, 3 ... (see `plain_pass`)."""
     return totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
 
 
 @kernel
 def combine(changes: Array, scalars: Array, pace: Pace, w: Array, totals: Array, lag: Array) -> Array:
-    """The best fractions of what each thread, or machine, has done; w, the scalars and the lag move by them.
+    """Return the best fractions of each thread's, or machine's, change; w, scalars and lag move by them.
 
     changes : the d_k, of shape (n, n_weights); scalars : those of `totals`, from zero, of shape (n, 4)
     """
@@ -131,7 +131,7 @@ def add_changes(changes: Array, fractions: Array, out: Array) -> None:
 
 @kernel
 def best_fractions(changes: Array, costs: Array, w: Array, pace: Pace) -> Array:
-    """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
+    """Find gamma by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
     n = changes.shape[0]
     curvature = pace.strength * (pace.strength / pace.metric)
     slope, steep, fractions = np.zeros(n), np.zeros((n, n)), np.zeros(n)
@@ -171,12 +171,12 @@ def _dot(x: Array, y: Array) -> float:
 
 
 def is_distinct(order: Array) -> bool:
-    """Whether no block comes twice."""
+    """Return whether no block comes twice."""
     return not order.size or int(np.bincount(order).max()) == 1
 
 
 def rounds_of(order: Array, size: int) -> Iterator[Array]:
-    """`order` in pieces of at most `size` blocks, none of them twice in a piece: repetitions wait."""
+    """Yield `order` in pieces of at most `size` blocks, none twice in a piece: repetitions wait."""
     distinct = is_distinct(order)
     while order.size:
         now, later = order[:size], order[size:]
@@ -190,7 +190,7 @@ def rounds_of(order: Array, size: int) -> Iterator[Array]:
 
 
 def is_mostly_sums(objective: Objective, least: int) -> bool:
-    """Whether rounds of `least` visits a thread would take longer to add up than to make."""
+    """Return whether rounds of `least` visits a thread would take longer to add up than to make."""
     return objective.n_weights > least * WEIGHTS_A_VISIT
 
 

@@ -21,7 +21,7 @@ ENTRIES_AT_ONCE = 1 << 16
 
 
 def check_state(objective: Objective, state: BlockState) -> None:
-    """ValueError if the arrays that all representations share are of other sizes, or have other blocks."""
+    """Raise a ValueError if the arrays that all representations share do not fit the objective."""
     n, d = objective.scoring.n_examples, objective.n_weights
     sizes = {"w": {d}, "gaps": {n}, "totals": {CACHED_GAP + 1}, "lag": {0, d}}
     for name, known in sizes.items():
@@ -35,14 +35,14 @@ def check_state(objective: Objective, state: BlockState) -> None:
 
 
 def check_dense(objective: Objective, z: Array, h: Array) -> None:
-    """ValueError if z or the bounds h are of other sizes."""
+    """Raise a ValueError if z or the bounds h have other sizes."""
     n = objective.scoring.n_examples if objective.regularizer.smooth else 0
     _check(_is_vector(z, "f8") and z.size == objective.point_start[-1], "z")
     _check(_is_vector(h, "f8") and h.size == n, "bounds")
 
 
 def check_store(store: Store, n_parts: Array) -> None:
-    """ValueError unless this is a store of atoms in their blocks' regions, with entries below `n_parts`."""
+    """Raise a ValueError unless this is a store of atoms in their regions, with entries below `n_parts`."""
     _check(isinstance(store, Store), "atoms")
     kinds = dict.fromkeys(store._fields, "i8") | dict.fromkeys(("weight", "cost", "value", "gram"), "f8")
     kinds["index"] = "i4"
@@ -56,20 +56,20 @@ def check_store(store: Store, n_parts: Array) -> None:
     _check(store.cost.size == store.last.size == n_atoms and store.edge.size == n_atoms + n, "atoms")
     _check(store.value.size == n_entries and store.count.size == n, "atoms")
     _check(_are_between(store.count, atoms + 1), "atoms")
-    used = _used(store, entries)
+    used = _count_entries(store, entries)
     for i in _groups(used):
         index = store.index[ranges(store.entry_first[i], used[i])]
         _check(_are_between(index, np.repeat(n_parts[i], used[i])), "parts")
 
 
 def _groups(lengths: Array) -> list[Array]:
-    """The numbers of the blocks, in groups with so few entries that what is made of them stays small."""
+    """Return the numbers of the blocks, in groups so small that intermediate arrays stay small."""
     last = np.flatnonzero(np.diff(np.cumsum(lengths) // ENTRIES_AT_ONCE))
     return np.split(np.arange(lengths.size), last + 1)
 
 
-def _used(store: Store, entries: Array) -> Array:
-    """How many entries each block has, once the borders of its atoms are seen to increase from zero."""
+def _count_entries(store: Store, entries: Array) -> Array:
+    """Count the entries of each block, after a check that the borders of its atoms increase from zero."""
     first = store.atom_first[:-1] + np.arange(entries.size)
     edges = store.edge[ranges(first, store.count + 1)]
     begins = np.cumsum(store.count + 1) - store.count - 1
@@ -86,7 +86,7 @@ def _is_vector(array: object, kind: str) -> bool:
 
 
 def _are_between(numbers: Array, most: int | Array) -> bool:
-    """Whether all are at least zero and below `most`."""
+    """Return whether all are at least zero and below `most`."""
     return bool(((numbers >= 0) & (numbers < most)).all())
 
 

@@ -13,7 +13,7 @@ APART = 64
 
 @kernel
 def three_apart(size: int) -> tuple[Array, Array, Array]:
-    """Three vectors, far from each other and from whatever else there is.
+    """Allocate three vectors, far from each other and from whatever else there is.
 
     A vectorised loop over two vectors is left for the plain one where their addresses are close, and the two
     add up in different orders. Small vectors of one's own lie close to each other in some processes, and not

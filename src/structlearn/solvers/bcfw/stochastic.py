@@ -36,7 +36,7 @@ BALANCE, SMOOTH_BALANCE = 0.5, 0.3
 class StochasticExtragradient(ActiveBlocks):
     """Block steps at weights that follow w(z) and are extrapolated; its pace and restarts set themselves.
 
-    Options are those of `ActiveBlocks`; cached passes bring less here, so that there are fewer.
+    The options are those of `ActiveBlocks`; cached passes help less here, so there are fewer of them.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ class StochasticExtragradient(ActiveBlocks):
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
         state = super().start(objective, rng, warm)
         state = state._replace(lead=Lead.of(objective.n_weights))
-        travelled(objective, state.blocks.point)  # compiles
+        squared_travel(objective, state.blocks.point)  # compiles
         pace = first_pace(objective.regularizer.smooth) / objective.regularization
-        return state._replace(pace=led(objective, state).paced(pace, left=0.0))
+        return state._replace(pace=weights_with_lead(objective, state).set_pace(pace, left=0.0))
 
     def _visits_at_once(self, objective: Objective) -> int:
         return min(self.examples_at_once, -(-objective.n_active // self.follows))
@@ -64,7 +64,7 @@ class StochasticExtragradient(ActiveBlocks):
     def step(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> BlockState:
         sweep, visits = state.again, -state.totals[STEPS]
         state = super().step(objective, state, rng)
-        weights = led(objective, state)
+        weights = weights_with_lead(objective, state)
         weights.follow(visits + state.totals[STEPS])
         if state.order.size and state.again == sweep:
             return state
@@ -72,21 +72,23 @@ class StochasticExtragradient(ActiveBlocks):
         passes = round(state.oracle_calls / objective.n_active)
         if state.order.size or not is_estimated_after(passes):
             return state
-        far = travelled(objective, state.blocks.point)
-        return state._replace(pace=weights.balanced(far, balance(objective.regularizer.smooth), passes))
+        far = squared_travel(objective, state.blocks.point)
+        return state._replace(pace=weights.balance_pace(far, balance(objective.regularizer.smooth), passes))
 
     def candidates(self, objective: Objective, state: BlockState) -> list[Candidate]:
-        weights = led(objective, state)
-        return [Candidate(weights.certified, None, *weights.dual(state.totals[COST], state.totals[STEPS]))]
+        weights = weights_with_lead(objective, state)
+        return [
+            Candidate(weights.certified_weights, None, *weights.dual(state.totals[COST], state.totals[STEPS]))
+        ]
 
     def settle(self, objective: Objective, state: BlockState) -> tuple[BlockState, DualPoint]:
         v, state.totals[COST] = state.blocks.point.weights(objective)
-        led(objective, state).anchor_at(v)
+        weights_with_lead(objective, state).anchor_at(v)
         return state._replace(order=state.order[:0], again=0), state.blocks.point
 
 
-def led(objective: Objective, state: BlockState) -> LedWeights:
-    """The weights of this solver's states, which have a lead (`start` and `restored` see to it)."""
+def weights_with_lead(objective: Objective, state: BlockState) -> LedWeights:
+    """Return the weights of this solver's states, which have a lead (`start` and `restored` see to it)."""
     assert state.lead is not None  # noqa: S101
     return LedWeights(objective, state.w, state.lead, state.pace)
 
@@ -100,12 +102,12 @@ def balance(smooth: bool) -> float:
 
 
 def is_estimated_after(passes: int) -> bool:
-    """Whether the pace is estimated anew: after passes 1, 2, 4, ..."""
+    """Return whether the pace is estimated anew: after passes 1, 2, 4, ..."""
     return passes & (passes - 1) == 0
 
 
-def travelled(objective: Objective, point: BlockPoint) -> float:
-    """sum_i p_i^2 ||Phi_i^T (mu_i - z_i)||^2."""
+def squared_travel(objective: Objective, point: BlockPoint) -> float:
+    """Return sum_i p_i^2 ||Phi_i^T (mu_i - z_i)||^2."""
 
     def one(chunk: tuple[int, int]) -> float:
         first, last = chunk

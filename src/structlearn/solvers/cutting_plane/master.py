@@ -19,7 +19,7 @@ WEIGHTLESS = 1e-6  # an interior-point method leaves a little on planes that do 
 
 
 def mixture_of_gram(gram: Array, cost: Array) -> Array:
-    """Alpha for one group, from gram = <u_k, u_l> / lambda: a small dense program."""
+    """Return alpha for one group, from gram = <u_k, u_l> / lambda: a small dense program."""
     import piqp  # importing it takes long, and few solvers need it
 
     solver = piqp.DenseSolver()
@@ -29,7 +29,7 @@ def mixture_of_gram(gram: Array, cost: Array) -> Array:
 
 
 def mixture_of_rows(rows: sparse.csr_matrix, cost: Array, owner: Array, regularization: float) -> Array:
-    """Alpha for the groups `owner`, from the u_k as rows of a CSR matrix.
+    """Return alpha for the groups `owner`, from the u_k as rows of a CSR matrix.
 
     A sparse program over (alpha, w) with lambda w = sum_k alpha_k u_k: no Gram matrix of all planes, and the
     ordering of the factorisation decides whether planes or weights are eliminated.
@@ -56,12 +56,12 @@ def mixture_of_rows(rows: sparse.csr_matrix, cost: Array, owner: Array, regulari
 
 
 def feasible(alpha: Array, group: Array) -> Array:
-    """Alpha moved to where it is allowed; a solver that failed leaves all weight to the gold outputs."""
+    """Move alpha to where it is allowed; a solver that failed leaves all weight to the gold outputs."""
     alpha = np.maximum(np.nan_to_num(alpha, posinf=0.0), 0.0)
     total = np.bincount(group, weights=alpha)
     return alpha / np.maximum(total, 1.0)[group]
 
 
 def idle_for(idle: Array, alpha: Array) -> Array:
-    """How many master problems in a row gave a plane no weight, after one more."""
+    """Return how many master problems in a row gave a plane no weight, after one more."""
     return np.where(alpha > WEIGHTLESS, 0, idle + 1)

@@ -40,11 +40,11 @@ class Constraints(NamedTuple):
     idle: Array
 
     def loss(self, w: Array) -> Array:
-        """p_i times what each constraint says the loss of its example is at least."""
+        """Return p_i times the lower bound that each constraint sets on the loss of its example."""
         return self.cost - self.dual_maps @ w
 
     def weights(self, regularization: float) -> Array:
-        """w(z) of the mixture that alpha says."""
+        """Return w(z) of the mixture that alpha says."""
         return self.dual_maps.T @ self.alpha / regularization
 
     def take(self, kept: Array) -> Constraints:
@@ -94,19 +94,23 @@ class NSlack(SolverBase[NSlackState]):
         if warm is not None and isinstance(warm.state, NSlackState):
             return warm.state._replace(oracle_calls=0)
         nothing = objective.active[:0]
-        state = NSlackState(np.zeros(objective.n_weights), Bound(0.0), gather(objective, []), nothing, 0)
+        state = NSlackState(
+            np.zeros(objective.n_weights), Bound(0.0), _make_constraints(objective, []), nothing, 0
+        )
         if warm is None:
             return state
         if warm.z is not None:
             parts = np.split(warm.z, objective.point_start[1:-1])
-            known = gather(objective, [(int(i), parts[i]) for i in objective.active])
+            known = _make_constraints(objective, [(int(i), parts[i]) for i in objective.active])
             state = self._mix(objective, state._replace(constraints=known))
         return state._replace(w=warm.w.copy())
 
     def _refuse_large(self, objective: Objective) -> None:
-        """From the rows of a few examples: all rows, and the factor of the master problem."""
+        """Refuse problems too large for memory, by the constraints' rows of a few examples."""
         n, few = objective.n_active, objective.active[:8]
-        dual_maps = gather(objective, objective.each_prediction(np.zeros(objective.n_weights), few)).dual_maps
+        dual_maps = _make_constraints(
+            objective, objective.each_prediction(np.zeros(objective.n_weights), few)
+        ).dual_maps
         rows = CONSTRAINTS_AN_EXAMPLE * n * BYTES_AN_ENTRY * dual_maps.nnz / few.size
         needed = rows + 8.0 * min(n, objective.n_weights) ** 2
         if needed > self.max_bytes:
@@ -121,15 +125,15 @@ class NSlack(SolverBase[NSlackState]):
     def step(self, objective: Objective, state: NSlackState, rng: np.random.Generator) -> NSlackState:
         order = state.order if state.order.size else rng.permutation(objective.active)
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
-        asked = gather(objective, objective.each_prediction(state.w, now))
+        asked = _make_constraints(objective, objective.each_prediction(state.w, now))
         state = state._replace(order=later, oracle_calls=state.oracle_calls + now.size)
-        violated = self._violated(state, asked)
+        violated = self._find_violated(state, asked)
         if not violated.size:  # weights of another run may violate nothing and be too long
             return state._replace(w=state.constraints.weights(objective.regularization))
         return self._mix(objective, state._replace(constraints=state.constraints.join(asked.take(violated))))
 
-    def _violated(self, state: NSlackState, asked: Constraints) -> Array:
-        """Which answers say more of their example's loss than its working set does."""
+    def _find_violated(self, state: NSlackState, asked: Constraints) -> Array:
+        """Find the answers that say more of their example's loss than its working set does."""
         known = np.zeros(int(max(asked.owner.max(), state.constraints.owner.max(initial=0))) + 1)
         np.maximum.at(known, state.constraints.owner, state.constraints.loss(state.w))
         excess = asked.loss(state.w) - known[asked.owner]
@@ -148,13 +152,13 @@ class NSlack(SolverBase[NSlackState]):
         return [Candidate(state.w, dual=state.dual)]
 
     def settle(self, objective: Objective, state: NSlackState) -> tuple[NSlackState, Array]:
-        """The dual point mu_i - sum_k alpha_k (mu_i - s_k)."""
+        """Return the dual point mu_i - sum_k alpha_k (mu_i - s_k)."""
         z = objective.gold_point() - state.constraints.moves.T @ state.constraints.alpha
         return state._replace(order=state.order[:0]), z
 
 
-def gather(objective: Objective, answers: Iterable[tuple[int, Array]]) -> Constraints:
-    """Constraints from pairs of an example and a point of its polytope."""
+def _make_constraints(objective: Objective, answers: Iterable[tuple[int, Array]]) -> Constraints:
+    """Make constraints from pairs of an example and a point of its polytope."""
     dual_maps, moves, cost, owner = [], [], [], []
     for i, parts in answers:
         dual_map, paid = objective.plane(i, parts)
@@ -173,7 +177,7 @@ def gather(objective: Objective, answers: Iterable[tuple[int, Array]]) -> Constr
 
 
 def _entries(vector: Array, offset: int) -> tuple[Array, Array]:
-    """Columns and values of what is not zero."""
+    """Return columns and values of what is not zero."""
     column = np.flatnonzero(vector)
     return column + offset, vector[column]
 

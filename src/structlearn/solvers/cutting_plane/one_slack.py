@@ -34,7 +34,7 @@ class Planes(NamedTuple):
     idle: Array = np.empty(0, dtype=np.int64)
 
     def add(self, dual_map: Array, cost: float) -> Planes:
-        """With one more plane, unless it is there already."""
+        """Return the planes with one more, unless it is there already."""
         products = np.array([dual_map @ one for one in (*self.dual_maps, dual_map)])
         square = products[-1]
         distance = np.diag(self.gram) - 2 * products[:-1] + square
@@ -45,7 +45,7 @@ class Planes(NamedTuple):
         return Planes((*self.dual_maps, dual_map), np.append(self.cost, cost), gram, np.append(self.idle, 0))
 
     def forget(self, alpha: Array, after: int) -> Planes:
-        """Without the planes that have been idle so often."""
+        """Return the planes without those that have been idle `after` times."""
         idle = idle_for(self.idle, alpha)
         kept = np.flatnonzero(idle < after)
         dual_maps = tuple(self.dual_maps[k] for k in kept)
@@ -107,7 +107,7 @@ class CuttingPlane(SolverBase[CuttingPlaneState]):
 
     @staticmethod
     def _first_planes(objective: Objective, warm: Solution | None) -> tuple[Planes, Bound]:
-        """A dual point is a plane; only the hinge knows its cost from z alone."""
+        """Return the plane of a warm start's dual point; only the hinge knows its cost from z alone."""
         if warm is None or warm.z is None or objective.regularizer.smooth:
             return Planes(), Bound(0.0)
         w, cost = objective.weights_of(warm.z)
@@ -140,7 +140,7 @@ class CuttingPlane(SolverBase[CuttingPlaneState]):
 
 
 def solve_master(objective: Objective, planes: Planes) -> Mixture:
-    """The best mixture of the planes, its weights and its dual value."""
+    """Return the best mixture of the planes, its weights and its dual value."""
     alpha = mixture_of_gram(planes.gram / objective.regularization, planes.cost)
     w = np.zeros(objective.n_weights)
     for fraction, dual_map in zip(alpha, planes.dual_maps):

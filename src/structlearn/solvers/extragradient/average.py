@@ -28,7 +28,7 @@ class Average(NamedTuple):
         return cls(0.0, np.zeros(n_weights), np.zeros(n_weights), 0.0, None)
 
     def with_point(self, w: Array, point: Point, weight: float) -> Average:
-        """One more point."""
+        """Return the average with one more point."""
         total = self.total + weight
         fraction = weight / total
         z = point.z
@@ -43,7 +43,7 @@ class Average(NamedTuple):
         )
 
     def candidate(self, objective: Objective, penalty: RadialPenalty, radius: float) -> Candidate:
-        """P and D of the mean, and the papers' restricted gap, for ||w|| <= radius and all z."""
+        """Return P and D of the mean, and the papers' restricted gap, for ||w|| <= radius and all z."""
         primal = objective.primal(self.w)
         dual = objective.dual_of_map(self.dual_map, self.cost)
         restricted = primal - restricted_dual(penalty, self.dual_map, self.cost, radius)

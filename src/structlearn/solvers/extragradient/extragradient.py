@@ -119,15 +119,15 @@ class Extragradient(SaddleSolver[ExtragradientState]):
         state = _advance(radial(objective.penalty, "extragradient"), state)
         if state.tries < state.next_check:
             return state
-        found, next_check = self._certified(objective, state), max(state.tries + 1, 1.1 * state.tries)
-        return _restarted(state._replace(found=found, next_check=next_check))
+        found, next_check = self._certify(objective, state), max(state.tries + 1, 1.1 * state.tries)
+        return _restart_if_due(state._replace(found=found, next_check=next_check))
 
     def candidates(self, objective: Objective, state: ExtragradientState) -> list[Candidate]:
-        return list(state.found or self._certified(objective, state))
+        return list(state.found or self._certify(objective, state))
 
     @staticmethod
-    def _certified(objective: Objective, state: ExtragradientState) -> tuple[Candidate, ...]:
-        """The last iterate and, with its restricted gap, the average."""
+    def _certify(objective: Objective, state: ExtragradientState) -> tuple[Candidate, ...]:
+        """Return the last iterate and, with its restricted gap, the average."""
         penalty = radial(objective.penalty, "extragradient")
         last = Average.empty(state.w.size).with_point(state.w, state.v, 1.0)
         means = [last, state.epoch.average] if state.epoch.steps > 1 else [last]
@@ -140,7 +140,7 @@ class Extragradient(SaddleSolver[ExtragradientState]):
 
 
 def _advance(penalty: RadialPenalty, state: ExtragradientState) -> ExtragradientState:
-    """One iteration: w+, and z+ as often as it takes to find a step that counts."""
+    """Make one iteration: w+, and z+ as often as it takes to find a step that counts."""
     saddle, v, epoch = state.saddle, state.v, state.epoch
     objective, tries = saddle.objective, state.tries
     tau = state.eta / state.omega
@@ -150,7 +150,7 @@ def _advance(penalty: RadialPenalty, state: ExtragradientState) -> Extragradient
     while True:
         theta, tau_z = eta / omega / tau, eta * omega
         ahead = w + theta * (w - state.w)
-        (z,) = saddle.moved(v, [ScoreTarget(v.a + tau_z * ahead, v.b + tau_z)])
+        (z,) = saddle.move(v, [ScoreTarget(v.a + tau_z * ahead, v.b + tau_z)])
         tries, k = tries + 1, tries + 2
         longest = DELTA * _longest_step(saddle, z, v)
         next_eta = min((1 - k**-REDUCTION) * longest, (1 + k**-GROWTH) * eta)
@@ -181,8 +181,8 @@ def _longest_step(saddle: Saddle, z: Point, v: Point) -> float:
     return sqrt(2 * distance) / change if change > 0 else np.inf
 
 
-def _restarted(state: ExtragradientState) -> ExtragradientState:
-    """A new epoch, where the evaluation just made says that it is time."""
+def _restart_if_due(state: ExtragradientState) -> ExtragradientState:
+    """Begin a new epoch, where the evaluation just made says that it is time."""
     epoch = state.epoch
     primal = min(candidate.primal for candidate in state.found if candidate.primal is not None)
     gap = primal - max(candidate.dual.value for candidate in state.found if candidate.dual is not None)

@@ -38,13 +38,13 @@ class Geometry(Protocol):
     centre: ClassVar[float]
 
     def require(self, structure: Structure) -> None:
-        """ValueError unless the structure can answer argmax <theta, z> - F(z)."""
+        """Raise a ValueError unless the structure can answer argmax <theta, z> - F(z)."""
 
     def record(self, structure: Structure, apart: bool) -> tuple[object, ...]:
-        """What answers it; `apart` where each example scores its shared parts itself, after its own."""
+        """Return the record that answers it; `apart` where each example scores its shared parts itself."""
 
     def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
-        """A bound sigma of ||sum_i p_i Phi_i^T z_i|| / ||z||, in the norm in which F is strongly convex."""
+        """Return a bound sigma of ||sum_i p_i Phi_i^T z_i|| / ||z||, in the norm of F's strong convexity."""
 
     def height(self, structure: Structure, rows: int) -> float:
         """Return e with F(v) <= e <1, v> at every vertex v of at most `rows` rows."""
@@ -71,7 +71,7 @@ class EntropicGeometry:
         return mixed_norm(objective)
 
     def height(self, structure: Structure, rows: int) -> float:
-        """Vertices have no entropy."""
+        """Return 0: vertices have no entropy."""
         return 0.0
 
 
@@ -84,20 +84,20 @@ class EuclideanGeometry:
     centre: ClassVar[float] = 0.0
 
     def require(self, structure: Structure) -> None:
-        """Every structure has projections."""
+        """Accept every structure: all have projections."""
 
     def record(self, structure: Structure, apart: bool) -> tuple[object, ...]:
         return squared_norm_record(structure)
 
     def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
-        """The norm by power iteration, with a margin for what that falls short of."""
+        """Find the norm by power iteration, with a margin for what that falls short of."""
         return 1.01 * spectral_norm(objective, rng, tol=1e-5, most=1000)
 
     def height(self, structure: Structure, rows: int) -> float:
-        """Local parts are 0 or 1. A shared part is counted at most once per row: v^2 <= rows v."""
+        """Count local parts, which are 0 or 1, and shared parts at most once per row: v^2 <= rows v."""
         return (rows if structure.has_linear_parts else 1) / 2
 
 
 def geometry_for(structure: Structure) -> Geometry:
-    """Entropic where the structure has marginals, else Euclidean."""
+    """Return the entropic geometry where the structure has marginals, else the Euclidean one."""
     return EntropicGeometry() if is_implemented(marginals, structure.record) else EuclideanGeometry()

@@ -97,7 +97,7 @@ class PlainExtragradient(SaddleSolver[PlainState]):
         second = ScoreTarget(eta_z * v_w, eta_z, after=True)  # from the point v itself
         if state.saddle.geometry.keeps_scores:
             second = ScoreTarget(first.a + eta_z * v_w, first.b + eta_z)
-        v, u = state.saddle.moved(old, [first, second])
+        v, u = state.saddle.move(old, [first, second])
         u_w = prox(v_w - eta * (lam * v_w - v.dual_map), 0.0)
         return state._replace(
             s_w=state.s_w - (lam * u_w - u.dual_map),
@@ -122,7 +122,7 @@ class PlainExtragradient(SaddleSolver[PlainState]):
 
 
 def farthest(saddle: Saddle, point: Point) -> float:
-    """At least sum_i p_i max_v B(v, z_i) for the first point, whose scores are kappa (mu - h).
+    """Bound sum_i p_i max_v B(v, z_i) from above at the first point, whose scores are kappa (mu - h).
 
     B is convex in v, so that its maximum is at a vertex, where F(v) <= e <1, v> (`Geometry.height`):
     F*(kappa (mu - h)) + max_v <e - kappa (mu - h), v>, with the shared parts' - kappa mu left out.

@@ -58,7 +58,7 @@ class ScoreTarget(NamedTuple):
 
 
 class ChunkAnswer(NamedTuple):
-    """Of a range of examples: p_i z_i over local parts, the sum over shared parts, sum_i p_i F*(theta_i)."""
+    """For a range of examples: p_i z_i over local parts, the sum over shared parts, sum_i p_i F*(theta_i)."""
 
     local: Array
     shared: Array
@@ -97,7 +97,7 @@ class Saddle:
     # ---- points ------------------------------------------------------------------------------------
 
     def first_point(self) -> Point:
-        """The point whose scores are kappa (mu - h)."""
+        """Return the point whose scores are kappa (mu - h)."""
         n_examples = self.objective.scoring.n_examples
         kept: tuple[Array, ...] = ()
         if self.full:
@@ -107,7 +107,7 @@ class Saddle:
         nothing = np.zeros(self.objective.n_weights)
         point = Point(nothing, 0.0, nothing, 0.0, 0.0, *kept)
         if self.geometry.keeps_scores:
-            return self.moved(point, [ScoreTarget(nothing, 0.0)])[0]
+            return self.move(point, [ScoreTarget(nothing, 0.0)])[0]
         # the nearest point to mu is mu: nothing to ask, but the maps are compiled
         self._map(point, [ScoreTarget(nothing, 0.0)], [point], (0, 0))
         gold = self.objective.gold
@@ -115,12 +115,12 @@ class Saddle:
         return point._replace(value=float(self.objective.weight[owner] @ gold.value**2) / 2)
 
     def point_at(self, z: Array) -> Point:
-        """The dense point z itself, in the full Euclidean form."""
+        """Return the dense point z itself, in the full Euclidean form."""
         nothing = np.zeros(self.objective.n_weights)
-        return self.moved(Point(nothing, 0.0, nothing, 0.0, 0.0, z, z), [ScoreTarget(nothing, 0.0)])[0]
+        return self.move(Point(nothing, 0.0, nothing, 0.0, 0.0, z, z), [ScoreTarget(nothing, 0.0)])[0]
 
-    def moved(self, base: Point, targets: list[ScoreTarget]) -> list[Point]:
-        """T of each target, in one pass over the data."""
+    def move(self, base: Point, targets: list[ScoreTarget]) -> list[Point]:
+        """Return T of each target, in one pass over the data."""
         objective, scoring = self.objective, self.objective.scoring
         found = [self._room(base, target) for target in targets]
         costs, values = [-objective.gold_cost] * len(targets), [0.0] * len(targets)
@@ -136,12 +136,12 @@ class Saddle:
         return [point._replace(cost=c, value=f) for point, c, f in zip(found, costs, values)]
 
     def _room(self, base: Point, target: ScoreTarget) -> Point:
-        """A point to be filled in. Examples of weight zero keep their z."""
+        """Make a point to be filled in. Examples of weight zero keep their z."""
         kept = (np.empty_like(base.scores), base.z.copy()) if self.full and base.z is not None else ()
         return Point(target.a, target.b, self.objective.gold_map.copy(), 0.0, 0.0, *kept)
 
     def goes_on(self, other: Saddle) -> bool:
-        """Whether points of this saddle are points of another, of an equal objective."""
+        """Return whether points of this saddle are points of another, of an equal objective."""
         return self.geometry == other.geometry and self.full == other.full
 
     def divergence(self, x: Point, y: Point) -> float:
@@ -155,7 +155,7 @@ class Saddle:
     def _map(
         self, base: Point, targets: list[ScoreTarget], found: list[Point], chunk: tuple[int, int]
     ) -> list[ChunkAnswer]:
-        """Answers to the targets; in the full form their scores and z are filled in."""
+        """Answer the targets; in the full form, fill in their scores and z."""
         parts = slice(self.layout.start[chunk[0]], self.layout.start[chunk[1]])
         answers: list[ChunkAnswer] = []
         before = np.empty(0)
@@ -166,9 +166,9 @@ class Saddle:
             answers.append(answer)
             if point.scores is not None and point.z is not None:
                 point.scores[parts] = theta
-                before = self._unweighted(weighted, chunk, point.z[parts])
+                before = self._divide_by_weights(weighted, chunk, point.z[parts])
             elif targets[-1].after:
-                before = self._unweighted(weighted, chunk, np.zeros(weighted.size))
+                before = self._divide_by_weights(weighted, chunk, np.zeros(weighted.size))
         return answers
 
     def _scores(self, base: Point, target: ScoreTarget, before: Array, chunk: tuple[int, int]) -> Array:
@@ -183,15 +183,15 @@ class Saddle:
         return theta
 
     def _rise(self, a: Array, b: float, chunk: tuple[int, int]) -> Array:
-        """Phi_i a + b c_i, with the shared parts of each example where they are apart."""
+        """Return Phi_i a + b c_i, with the shared parts of each example where they are apart."""
         scoring, (first, last) = self.objective.scoring, chunk
         theta = scoring.scores(a, first, last)
         if b:
-            add_scaled(b, self.objective.cost[scoring.start[first] : scoring.start[last]], theta)
+            _add_scaled(b, self.objective.cost[scoring.start[first] : scoring.start[last]], theta)
         if not self.apart:
             return theta
         whole = np.empty(self.layout.start[last] - self.layout.start[first])
-        join(scoring.start, first, last, theta, scoring.shared(a), whole)
+        _join_parts(scoring.start, first, last, theta, scoring.shared(a), whole)
         return whole
 
     def _add_start(self, first: int, last: int, theta: Array) -> None:
@@ -202,7 +202,7 @@ class Saddle:
             add_gold(gold, sizes, self.layout.start, first, last, self.kappa, h, theta)
 
     def _ask(self, theta: Array, shared: Array, chunk: tuple[int, int]) -> tuple[ChunkAnswer, Array]:
-        """The answer to scores, and p_i z_i as the layout has it."""
+        """Return the answer to scores, and p_i z_i as the layout has it."""
         weighted, shared_sum = np.empty(theta.size), np.zeros(shared.size)
         known = (self.layout, self.oracle.no_gold, self.objective.weight)
         value, *_ = self.oracle.run(maximize_chunk, *known, *chunk, theta, shared, weighted, shared_sum)
@@ -214,7 +214,7 @@ class Saddle:
             part(start, *chunk, weighted, local, shared_sum)
         return ChunkAnswer(local, shared_sum, float(value)), weighted
 
-    def _unweighted(self, weighted: Array, chunk: tuple[int, int], out: Array) -> Array:
+    def _divide_by_weights(self, weighted: Array, chunk: tuple[int, int], out: Array) -> Array:
         """Out <- z_i of the examples that have a weight."""
         first, last = chunk
         sizes = np.diff(self.layout.start[first : last + 1])
@@ -223,7 +223,7 @@ class Saddle:
 
 
 @kernel
-def add_scaled(scale: float, x: Array, y: Array) -> None:
+def _add_scaled(scale: float, x: Array, y: Array) -> None:
     """y <- y + scale x, with no array for the product."""
     for j in range(y.size):
         y[j] += scale * x[j]
@@ -251,7 +251,7 @@ def add_gold(
 
 
 @kernel
-def join(start: Array, first: int, last: int, local: Array, shared: Array, whole: Array) -> None:
+def _join_parts(start: Array, first: int, last: int, local: Array, shared: Array, whole: Array) -> None:
     """whole <- each example's local parts, then the shared parts."""
     at = 0
     for i in range(first, last):
@@ -264,7 +264,7 @@ def join(start: Array, first: int, last: int, local: Array, shared: Array, whole
 
 @kernel
 def part(start: Array, first: int, last: int, whole: Array, local: Array, shared: Array) -> None:
-    """The adjoint of `join`: local parts end to end, shared parts summed."""
+    """Apply the adjoint of `_join_parts`: local parts end to end, shared parts summed."""
     at = 0
     for i in range(first, last):
         a, b = start[i] - start[first], start[i + 1] - start[first]

@@ -63,7 +63,7 @@ class SaddleSolver(SolverBase[OwnState], Generic[OwnState]):
     def _begin(
         self, saddle: Saddle, at_zero: float, radius: float, rng: np.random.Generator, warm: Solution | None
     ) -> OwnState:
-        """The first state; `radius` is what no optimal w is longer than, `at_zero` is P(0)."""
+        """Return the first state; no optimal w is longer than `radius`, and `at_zero` is P(0)."""
         raise NotImplementedError
 
     def saved(self, objective: Objective, state: OwnState) -> OwnState:
@@ -75,7 +75,7 @@ class SaddleSolver(SolverBase[OwnState], Generic[OwnState]):
         return saved._replace(saddle=saddle)
 
     def _saddle(self, objective: Objective) -> Saddle:
-        """In the geometry and form given or, where not, chosen."""
+        """Make the saddle in the given geometry and form or, where none is given, in chosen ones."""
         geometry = self.geometry or geometry_for(objective.structure)
         geometry.require(objective.structure)
         small = bool(objective.point_start[-1] <= objective.n_weights)
@@ -83,7 +83,7 @@ class SaddleSolver(SolverBase[OwnState], Generic[OwnState]):
 
 
 def first_iterate(saddle: Saddle, at_zero: float, warm: Solution | None) -> tuple[Array, Point]:
-    """w and z to start from: those of `warm` where they can be used, else w = 0 and z near mu.
+    """Return w and z to start from: those of `warm` where they can be used, else w = 0 and z near mu.
 
     Entropic scores are kappa (mu - 1/2), kappa the least of 0, 1, 2, ... for which D >= -P(0): near the
     vertices the geometry is slow, and the uniform point may be far below any use.

@@ -15,7 +15,7 @@ from structlearn.problem.oracle import ExampleLayout
 def spectral_norm(
     objective: Objective, rng: np.random.Generator, *, tol: float = 1e-3, most: int = 100
 ) -> float:
-    """||A|| with A w = (sqrt(p_i) Phi_i w)_i: how far scores move with the weights, at most.
+    """Return ||A|| with A w = (sqrt(p_i) Phi_i w)_i: how far scores move with the weights, at most.
 
     The estimate comes from below; iterations end when it grows by less than `tol` of itself.
     """
@@ -32,7 +32,7 @@ def spectral_norm(
 
 
 def _gram(objective: Objective, w: Array) -> Array:
-    """A^T A w = sum_i p_i Phi_i^T Phi_i w. Shared weights are their own scores, and sum p = 1."""
+    """Return A^T A w = sum_i p_i Phi_i^T Phi_i w. Shared weights are their own scores, and sum p = 1."""
     scoring = objective.scoring
     out = np.zeros(w.size)
     scoring.shared(out)[:] = scoring.shared(w)

@@ -11,7 +11,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.rounding import Bound
 from structlearn.problem.columns import DenseColumns, SparseColumns, along, retreat
-from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, evaluate
+from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, primal_and_dual
 from structlearn.solvers.registry import PENALTIES
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
@@ -38,7 +38,7 @@ def _step(
     r: Array,
     dual_map: Array,
 ) -> float:
-    """A proximal step of one block of several features; about what the objective has fallen by."""
+    """Make a proximal step of one block of several features; return about how far the objective fell."""
     squared = 0.0
     for j in members:
         dual_map[j] = w[j] * bound + along(columns, j, r)
@@ -76,7 +76,7 @@ def _descend(problem: Squares, work: Array, at: Iterate, aim: float, max_sweeps:
                 retreat(columns, j, change, r)
                 fall += (bound[g] + norms.l2) * change * change / 2
         if fall <= PROMISE * aim or sweep % SWEEPS_BETWEEN_GAPS == 0:
-            values = evaluate(problem, work, at)
+            values = primal_and_dual(problem, work, at)
             if values.primal - values.dual <= aim:
                 return sweep
     return max_sweeps
@@ -151,17 +151,17 @@ class CoordinateDescent(SolverBase[CoordinateState]):
 
 
 def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_size: int) -> CoordinateState:
-    """The values of the whole problem at a fresh residual, and the blocks that they leave."""
+    """Evaluate the whole problem at a fresh residual, and return the blocks that the values leave."""
     problem, at = objective.problem, at._replace(r=objective.residual(at.w))
-    values = evaluate(problem, alive, at)
+    values = primal_and_dual(problem, alive, at)
     # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
     radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_fraction, 0.0))
-    alive = _screened(problem, alive, at, values.fraction, radius)
+    alive = _screen_blocks(problem, alive, at, values.fraction, radius)
     return CoordinateState(at, values, alive, sweeps, work_size)
 
 
 def _working_set(problem: Squares, state: CoordinateState) -> Array:
-    """The non-zero blocks, and more of those that are nearest to their bound."""
+    """Return the non-zero blocks, and more of those that are nearest to their bound."""
     alive = state.alive
     distance = np.empty(alive.size)
     used = _distances(problem, alive, state.at, state.values.fraction, distance)
@@ -172,7 +172,7 @@ def _working_set(problem: Squares, state: CoordinateState) -> Array:
 
 
 @kernel
-def _used(block: Array, w: Array) -> bool:
+def _is_used(block: Array, w: Array) -> bool:
     for j in block:  # noqa: SIM110  (Numba has no generators)
         if w[j] != 0:
             return True
@@ -181,13 +181,13 @@ def _used(block: Array, w: Array) -> bool:
 
 @kernel
 def _distances(problem: Squares, alive: Array, at: Iterate, fraction: float, distance: Array) -> int:
-    """How far s X_g^T r is from its bound, in units of r; -1 where w_g is not zero; the number of those."""
+    """Compute how far s X_g^T r is from its bound, in units of r, -1 where w_g is not zero; count those."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
     used = 0
     for k in range(alive.size):
         g = alive[k]
-        if _used(members[start[g] : start[g + 1]], w):
+        if _is_used(members[start[g] : start[g + 1]], w):
             distance[k] = -1.0
             used += 1
         else:
@@ -196,15 +196,15 @@ def _distances(problem: Squares, alive: Array, at: Iterate, fraction: float, dis
 
 
 @kernel
-def _screened(problem: Squares, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
-    """Without the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
+def _screen_blocks(problem: Squares, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
+    """Drop the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
     kept = np.empty_like(alive)
     count = 0
     for g in alive:
         reach = fraction * at.map_norms[g] + radius * np.sqrt(bound[g] + l2)
-        if reach >= l1 * (1 - 1e-9) or _used(members[start[g] : start[g + 1]], w):
+        if reach >= l1 * (1 - 1e-9) or _is_used(members[start[g] : start[g + 1]], w):
             kept[count] = g
             count += 1
     return kept[:count].copy()

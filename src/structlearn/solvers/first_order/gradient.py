@@ -11,7 +11,7 @@ from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
 from structlearn.problem.objective import Objective, Predictions
 from structlearn.problem.problem import Composite
-from structlearn.solvers.first_order.lbfgs import answered
+from structlearn.solvers.first_order.lbfgs import candidate_from
 from structlearn.solvers.first_order.steps import StepRule
 from structlearn.solvers.registry import PENALTIES
 from structlearn.solvers.solution import Solution
@@ -67,7 +67,7 @@ class GradientDescent(SolverBase[DescentState]):
         return Progress(state.oracle_calls, 0.0)
 
     def candidates(self, objective: Objective, state: DescentState) -> list[Candidate]:
-        return [answered(objective, state.w, state.here)]
+        return [candidate_from(objective, state.w, state.here)]
 
 
 class ProximalState(NamedTuple):

@@ -49,7 +49,7 @@ class LBFGS(SolverBase[LBFGSState]):
         return LBFGSState(w, objective.predictions(w), (), (), objective.n_active)
 
     def restored(self, objective: Objective, state: LBFGSState) -> LBFGSState:
-        """The state as it was; the pairs that shape the next step must show a curvature above zero."""
+        """Return the state as it was; the pairs that shape the next step must have a curvature above zero."""
         sizes = {array.shape for array in (*state.steps, *state.changes)}
         if len(state.steps) != len(state.changes) or sizes - {state.w.shape}:
             raise misfit()
@@ -97,11 +97,11 @@ class LBFGS(SolverBase[LBFGSState]):
         return Progress(state.oracle_calls, 0.0, state.finished)
 
     def candidates(self, objective: Objective, state: LBFGSState) -> list[Candidate]:
-        return [answered(objective, state.w, state.here)]
+        return [candidate_from(objective, state.w, state.here)]
 
 
-def answered(objective: Objective, w: Array, here: Predictions) -> Candidate:
-    """The certificate that comes with the predictions at w."""
+def candidate_from(objective: Objective, w: Array, here: Predictions) -> Candidate:
+    """Make the certificate that comes with the predictions at w."""
     return Candidate(w, here.primal, objective.dual_of_map(here.dual_map, here.cost))
 
 
@@ -110,7 +110,7 @@ def _gradient(objective: Objective, w: Array, here: Predictions) -> Array:
 
 
 def _apply_inverse(gradient: Array, steps: tuple[Array, ...], changes: tuple[Array, ...]) -> Array:
-    """The two-loop recursion: the inverse Hessian estimate times the gradient."""
+    """Multiply the gradient by the inverse Hessian estimate, by the two-loop recursion."""
     q = gradient.copy()
     fractions = []
     for step, change in zip(reversed(steps), reversed(changes)):

@@ -67,7 +67,7 @@ class ProjectedGradient(SolverBase[ProjectedState]):
 
     @staticmethod
     def _project(objective: Objective, state: ProjectedState) -> Array:
-        """project(z_i + eta (theta_i + c_i)) of every example."""
+        """Return project(z_i + eta (theta_i + c_i)) of every example."""
         structure, n_jobs = objective.structure, objective.oracle.n_jobs
         record = Quadratic(structure.record)
         oracle = Oracle(record, objective.scoring, structure=structure, n_jobs=n_jobs)

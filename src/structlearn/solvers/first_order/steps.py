@@ -20,10 +20,10 @@ class Schedule(NamedTuple):
 
 
 class StepRule(Protocol):
-    """Chooses a schedule for an objective."""
+    """A rule that chooses a schedule for an objective."""
 
     def schedule(self, objective: Objective) -> Schedule:
-        """The rule's schedule."""
+        """Return the rule's schedule."""
 
 
 @dataclass(frozen=True)

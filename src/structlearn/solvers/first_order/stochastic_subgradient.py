@@ -1,4 +1,4 @@
-"""Stochastic subgradient descent, one example a step; the averaged perceptron is a case of it."""
+"""Stochastic subgradient descent, one example per step; the averaged perceptron is a case of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from structlearn.core.contract import Array, add_pullback, maximize, score, scoring_workspace, workspace
 from structlearn.core.kernels import kernel
-from structlearn.problem.objective import ExampleBlocks, Objective
+from structlearn.problem.objective import Objective
+from structlearn.problem.oracle import ExampleBlocks
 from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.orders import Order, Permutation
 from structlearn.solvers.first_order.steps import ConstantStep, PegasosStep, Schedule, StepRule
@@ -171,7 +172,7 @@ def subgradient_pass(
     order: Array,
     sums: tuple[Array, Array, Array, Array, Array],
 ) -> None:
-    """Steps on the examples of `order`; `problem` is the blocks, lambda and n, `sums` what they change."""
+    """Step on the examples of `order`; `problem` is the blocks, lambda and n, `sums` what steps change."""
     blocks, regularization, n_active = problem
     u, b, dual_map, totals, visits = sums
     work = workspace(structure, blocks.largest)

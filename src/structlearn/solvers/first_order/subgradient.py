@@ -34,7 +34,7 @@ class DualAverage(NamedTuple):
         )
 
     def value(self, objective: Objective) -> Bound | None:
-        """D of the average; without a regulariser there is no dual."""
+        """Return D of the average; without a regulariser there is no dual."""
         if objective.regularization <= 0 or self.weight == 0:
             return None
         return objective.dual_of_map(self.dual_map, self.cost)

@@ -22,6 +22,7 @@ from structlearn.core.contract import (
     shared_parts,
     workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import assign
 from structlearn.structures.base import SparseVertices, one_each
@@ -42,7 +43,7 @@ from structlearn.structures.chain.projection import (
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import best_path, best_score
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.sparsemap import active_set_workspace
 
@@ -117,20 +118,20 @@ class Chain(LabelSequences):
         start: ArrayLike | None = None,
         end: ArrayLike | None = None,
     ) -> Array:
-        """The part vector (scores or marginals) made of its tables: (L, K), (K, K) and (K,) each."""
+        """Make the part vector (scores or marginals) of its tables: (L, K), (K, K) and (K,) each."""
         if (start is not None) != self.start or (end is not None) != self.end:
             raise ValueError("Give start and end scores exactly where the chain was made with them.")
         tables = (table for table in (unary, transitions, start, end) if table is not None)
         return np.concatenate([np.asarray(table, dtype=np.float64).ravel() for table in tables])
 
     def tables(self, parts: Array) -> dict[str, Array]:
-        """The named tables of a part vector: the inverse of `parts`."""
+        """Return the named tables of a part vector: the inverse of `parts`."""
         length, k = self.shape(parts)
         local, shared = self.split(parts, (length, k))
         return {"unary": local.reshape(length, k), **self.shared_tables(shared)}
 
     def shared_tables(self, shared: Array) -> dict[str, Array]:
-        """Transitions (from, to), start and end, as views of the shared parts."""
+        """Return transitions (from, to), start and end, as views of the shared parts."""
         k = self.n_labels
         tables = {"transitions": shared[: k * k].reshape(k, k)}
         if self.start:
@@ -139,12 +140,12 @@ class Chain(LabelSequences):
             tables["end"] = shared[shared.size - k :]
         return tables
 
-    def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
+    def label_and_step_scores(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
         tables = self.tables(theta)
         unary = tables["unary"].copy()
         unary[0] += tables.get("start", 0.0)
         unary[-1] += tables.get("end", 0.0)
-        return self._masked(unary, np.repeat(tables["transitions"][None], shape[0], axis=0))
+        return self._mask_forbidden(unary, np.repeat(tables["transitions"][None], shape[0], axis=0))
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
         lengths = shapes[:, 0]
@@ -240,7 +241,7 @@ def chain_project_derivative(
 
 @kernel
 def _copy_ends(structure: ChainRecord, n_local: int, parts: Array) -> None:
-    """The parts of start and end <- those of the first and of the last label."""
+    """Copy the parts of the first and of the last label to those of start and end."""
     n = structure.n_labels
     if structure.start:
         assign(parts[n_local + n * n :], parts[:n])

@@ -20,6 +20,7 @@ from structlearn.core.contract import (
     project_workspace,
     workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.forbidden import forbidden_pairs
 from structlearn.structures.chain.logarithms import log_backward, log_forward
@@ -32,8 +33,8 @@ from structlearn.structures.chain.projection import (
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import SequenceScores, best_path, best_score
-from structlearn.structures.registry import count, stored
-from structlearn.structures.regularized import clipped
+from structlearn.structures.registry import stored
+from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.sparsemap import sparsemap_scratch
 
 
@@ -99,12 +100,12 @@ class ConditionedChain(LabelSequences):
         return 2 * shape[0] - 1
 
     def tables(self, parts: Array) -> tuple[Array, Array]:
-        """Unary parts (L, K) and transitions (L, K, K) of a part vector, as views."""
+        """Return unary parts (L, K) and transitions (L, K, K) of a part vector, as views."""
         length, k = parts.size // self.n_columns, self.n_labels
         return parts[: length * k].reshape(length, k), parts[length * k :].reshape(length, k, k)
 
-    def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
-        return self._masked(*self.tables(theta))
+    def label_and_step_scores(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
+        return self._mask_forbidden(*self.tables(theta))
 
 
 @implements(workspace, ConditionedRecord)
@@ -116,7 +117,7 @@ def conditioned_workspace(structure: ConditionedRecord, shape: Shape) -> Conditi
 
 @jitable
 def _masked_steps(structure: ConditionedRecord, shape: Shape) -> Array:
-    """Room for the scores of all steps, where some are forbidden."""
+    """Allocate room for the scores of all steps, where some are forbidden."""
     return np.empty(shape[0] * structure.n_labels**2 if structure.mask.size > 0 else 0)
 
 
@@ -124,7 +125,7 @@ def _masked_steps(structure: ConditionedRecord, shape: Shape) -> Array:
 def _scores(
     structure: ConditionedRecord, length: int, theta: Array, shared: Array, room: Array
 ) -> SequenceScores:
-    """The scores as tables. Those of steps are the rest of `theta` or, in a projection, shared."""
+    """Return the scores as tables. Those of steps are the rest of `theta` or, in a projection, shared."""
     n, mask = structure.n_labels, structure.mask
     n_unary = length * n
     steps = theta[n_unary:] if theta.size > n_unary else shared
@@ -186,7 +187,7 @@ def conditioned_project(
     work: SequenceProjectionScratch[ConditionedPathScratch],
     point: Array,
 ) -> float:
-    """The norm leaves the steps out, as it does shared parts."""
+    """Project with a norm that leaves the steps out, as it does shared parts."""
     n_unary = shape[0] * structure.n_labels
     unary, steps = theta[:n_unary], theta[n_unary:]
     value, missing = mix_few_sequences(structure, shape, unary, steps, work, point)
@@ -281,4 +282,4 @@ def conditioned_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    return clipped(work.found[0], shape[0] * np.log(structure.n_labels))
+    return clip_entropy(work.found[0], shape[0] * np.log(structure.n_labels))

@@ -26,8 +26,8 @@ class Posterior(NamedTuple):
 
 
 def chain_derivative(chain: Chain, theta: Array, v: Array) -> Array:
-    """J v of the marginals of `chain`, for stacks of n score vectors and of n directions, (n, n_parts)."""
-    scores, tilt = _Tables.of(chain, theta).masked(chain), _Tables.of(chain, v)
+    """Return J v of the marginals of `chain`, for stacks of n score vectors and directions, (n, n_parts)."""
+    scores, tilt = _Tables.of(chain, theta).mask_forbidden(chain), _Tables.of(chain, v)
     p = _posterior(scores)
     past, future = _past(p, tilt), _future(p, tilt)
     mean = (p.labels[-1] * past[-1]).sum(axis=1)
@@ -58,8 +58,8 @@ class _Tables(NamedTuple):
                 unary[at] += np.stack([tables[name] for tables in shared])
         return cls(unary, np.stack([tables["transitions"] for tables in shared]))
 
-    def masked(self, chain: Chain) -> _Tables:
-        """The same as scores, -inf where the chain forbids."""
+    def mask_forbidden(self, chain: Chain) -> _Tables:
+        """Return the tables as scores, -inf where the chain forbids."""
         if chain.forbidden is None:
             return self
         step, first, last = chain.masks
@@ -86,7 +86,7 @@ def _posterior(scores: _Tables) -> Posterior:
 
 
 def _log_sum(exponents: Array) -> tuple[Array, Array]:
-    """log sum_j exp e_jk, and exp(e_jk) over that sum, along axis 1; -inf and 0 where all are -inf."""
+    """Return log sum_j exp e_jk, and exp(e_jk) over that sum, along axis 1; -inf and 0 where all are -inf."""
     top = exponents.max(axis=1, keepdims=True)
     terms = np.exp(exponents - np.where(np.isneginf(top), 0.0, top))
     total = terms.sum(axis=1, keepdims=True)
@@ -95,12 +95,12 @@ def _log_sum(exponents: Array) -> tuple[Array, Array]:
 
 
 def _ratio(part: Array, whole: Array) -> Array:
-    """Part over whole; 0 where the whole is."""
+    """Divide the part by the whole; 0 where the whole is."""
     return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
 def _past(p: Posterior, tilt: _Tables) -> Array:
-    """E[what <v, z> has gathered up to t | y_t]."""
+    """Return E[what <v, z> has gathered up to t | y_t]."""
     found = tilt.unary.copy()
     for t in range(1, len(found)):
         found[t] += (p.before[t] * (found[t - 1][:, :, None] + tilt.step)).sum(axis=1)
@@ -108,7 +108,7 @@ def _past(p: Posterior, tilt: _Tables) -> Array:
 
 
 def _future(p: Posterior, tilt: _Tables) -> Array:
-    """E[what <v, z> gathers after t | y_t]."""
+    """Return E[what <v, z> gathers after t | y_t]."""
     found = np.zeros_like(tilt.unary)
     for t in range(len(found) - 1, 0, -1):
         after = _ratio(p.pairs[t], p.labels[t - 1][:, :, None])

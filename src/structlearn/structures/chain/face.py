@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from structlearn.core.kernels import kernel
 from structlearn.structures.chain.flow import MOST_CONDUCTANCE, Flow, conserve
-from structlearn.structures.chain.network import before, eliminate
+from structlearn.structures.chain.network import eliminate_positions, n_nodes_before
 
 
 @kernel
@@ -25,10 +25,10 @@ def move_along_face(flow: Flow) -> None:
         for k in range(count[t]):
             after = p[t + 1, k] if t < count.size - 1 else 0.0
             mu[t, k] = unary[t, k] + after - q[t, k] if flow.g[t, k] > 0.0 else 0.0
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 flow.x[t, j, k] = 0.0
-    eliminate(flow.network)
+    eliminate_positions(flow.network)
     conserve(flow, 0.0, 3)
 
 
@@ -39,7 +39,7 @@ def _keep_forest(flow: Flow, t: int) -> None:
     Prim's algorithm: the heaviest edge from a node that it has (h, g = 1) to one that it has not.
     """
     count, weight, h, g, p, q = flow.network.sizes, flow.network.weight, flow.h, flow.g, flow.p, flow.q
-    rows, columns = before(count, t), count[t]
+    rows, columns = n_nodes_before(count, t), count[t]
     for j in range(rows):
         h[t, j] = 0.0
         for k in range(columns):
@@ -67,7 +67,7 @@ def _heaviest(flow: Flow, t: int) -> tuple[int, int]:
     """Return the edge of most flow that has one end in the forest, -1 if there is none."""
     x, slack, h, g = flow.x, flow.slack, flow.h, flow.g
     most, before_, after = 0.0, -1, -1
-    for j in range(before(flow.network.sizes, t)):
+    for j in range(n_nodes_before(flow.network.sizes, t)):
         for k in range(flow.network.sizes[t]):
             if h[t, j] != g[t, k] and x[t, j, k] > max(most, slack[t, j, k]):
                 most, before_, after = x[t, j, k], j, k

@@ -19,7 +19,12 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
-from structlearn.structures.chain.network import ResistorNetwork, before, eliminate, potentials
+from structlearn.structures.chain.network import (
+    ResistorNetwork,
+    eliminate_positions,
+    n_nodes_before,
+    potentials,
+)
 
 #: Rounds after which it gives up; usual are 10 to 30.
 MOST_ROUNDS = 60
@@ -81,13 +86,13 @@ def best_flow(flow: Flow, tolerance: float) -> int:
 
 @kernel
 def _start(flow: Flow) -> int:
-    """Every allowed step of a label is equally likely; slacks are positive. Returns the number of edges."""
+    """Make every allowed step of a label equally likely, with positive slacks; return the number of edges."""
     count, step, x, mu = flow.network.sizes, flow.step, flow.x, flow.mu
     n_edges = 0
     for t in range(count.size):
         for k in range(count[t]):
             mu[t, k] = 0.0
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             allowed = 0
             for k in range(count[t]):
                 allowed += int(step[t, j, k] > -np.inf)
@@ -108,7 +113,7 @@ def _set_slacks(flow: Flow) -> None:
         for k in range(count[t]):
             after = p[t + 1, k] if t < count.size - 1 else 0.0
             q[t, k] = flow.unary[t, k] + after - flow.mu[t, k]
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             most, total, allowed = -np.inf, 0.0, 0
             for k in range(count[t]):
                 if step[t, j, k] > -np.inf:
@@ -126,7 +131,7 @@ def _gap(flow: Flow, length: float) -> float:
     count, x, slack, dx, ds = flow.network.sizes, flow.x, flow.slack, flow.dx, flow.ds
     found = 0.0
     for t in range(count.size):
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             row = 0.0
             for k in range(count[t]):
                 if length > 0.0:
@@ -139,13 +144,13 @@ def _gap(flow: Flow, length: float) -> float:
 
 @kernel
 def _conduct(flow: Flow, most: float) -> None:
-    """An edge conducts x / s, less where rounding errors of potentials would be as large as the flow."""
+    """Let an edge conduct x / s, less where potentials' rounding errors would be as large as the flow."""
     count, weight, x, slack = flow.network.sizes, flow.network.weight, flow.x, flow.slack
     for t in range(count.size):
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 weight[t, j, k] = min(x[t, j, k] / slack[t, j, k], most)
-    eliminate(flow.network)
+    eliminate_positions(flow.network)
 
 
 @kernel
@@ -156,7 +161,7 @@ def _newton(flow: Flow, sigma: float, again: bool) -> float:
     """
     count, x, slack, dx, ds = flow.network.sizes, flow.x, flow.slack, flow.dx, flow.ds
     for t in range(count.size):
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 product = dx[t, j, k] * ds[t, j, k] if again else 0.0
                 wanted = (sigma - product) / slack[t, j, k] - x[t, j, k]
@@ -164,7 +169,7 @@ def _newton(flow: Flow, sigma: float, again: bool) -> float:
     _solve(flow, 1.0)
     steepest = 0.0
     for t in range(count.size):
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 fall = max(-dx[t, j, k] / x[t, j, k], -ds[t, j, k] / slack[t, j, k])
                 steepest = max(steepest, fall if x[t, j, k] > 0.0 else 0.0)
@@ -179,7 +184,7 @@ def _solve(flow: Flow, total: float) -> None:
     for t in range(count.size):
         for k in range(count[t]):
             g[t, k] = flow.mu[t, k]
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             current = -(flow.mu[t - 1, j] if t > 0 else total)
             for k in range(count[t]):
                 wanted = x[t, j, k] + dx[t, j, k]
@@ -188,7 +193,7 @@ def _solve(flow: Flow, total: float) -> None:
             h[t, j] = current
     potentials(network, g, h, p, q)
     for t in range(count.size):
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 ds[t, j, k] = p[t, j] - q[t, k]
                 dx[t, j, k] -= network.weight[t, j, k] * ds[t, j, k]
@@ -201,7 +206,7 @@ def _move(flow: Flow, length: float) -> None:
         for k in range(count[t]):
             after = p[t + 1, k] if t < count.size - 1 else 0.0
             flow.mu[t, k] += length * (after - q[t, k])
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 flow.x[t, j, k] += length * flow.dx[t, j, k]
                 flow.slack[t, j, k] += length * flow.ds[t, j, k]
@@ -213,7 +218,7 @@ def conserve(flow: Flow, total: float, times: int) -> None:
     count, dx = flow.network.sizes, flow.dx
     for _ in range(times):
         for t in range(count.size):
-            for j in range(before(count, t)):
+            for j in range(n_nodes_before(count, t)):
                 for k in range(count[t]):
                     dx[t, j, k] = 0.0
         _solve(flow, total)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.forms import form
 from structlearn.core.kernels import kernel
 
 if TYPE_CHECKING:
@@ -25,15 +26,15 @@ OUTSIDE = -1
 Pairs: TypeAlias = Iterable[tuple[int | None, int | None]] | Array
 
 
+@form("an array of pairs of label numbers, or nothing")
 def forbidden_pairs(value: object) -> bool:
-    """an array of pairs of label numbers, or nothing"""
     if value is None:
         return True
     return isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.shape[1:] == (2,)
 
 
 def as_pairs(forbidden: Pairs | None, n_labels: int) -> Array | None:
-    """Pairs as an array of shape (m, 2), `OUTSIDE` for None; None where none is given."""
+    """Return pairs as an array of shape (m, 2), `OUTSIDE` for None; None where none is given."""
     given = [] if forbidden is None else list(forbidden)
     if not given:
         return None
@@ -52,7 +53,7 @@ def as_pairs(forbidden: Pairs | None, n_labels: int) -> Array | None:
 
 
 def mask_of(pairs: Array | None, n_labels: int) -> Array:
-    """The mask of pairs; empty where none is forbidden."""
+    """Return the mask of pairs; empty where none is forbidden."""
     if pairs is None:
         return np.empty(0)
     mask = np.zeros(n_labels * (n_labels + 2))
@@ -65,7 +66,7 @@ def mask_of(pairs: Array | None, n_labels: int) -> Array:
 
 
 def broken(masks: tuple[Array, Array, Array], labels: Array, lengths: Array) -> Array:
-    """Which positions of sequences, end to end, have a label that may not come after the one before.
+    """Find the positions of sequences, end to end, whose label may not come after the one before.
 
     masks : of steps (K, K), of the first label (K,) and of the last, which may be wrong at the last position
     lengths : of the sequences, none of which is empty

@@ -12,7 +12,7 @@ from structlearn.structures.base import nothing_allowed
 from structlearn.structures.chain.viterbi import SequenceScores, best_prefixes
 
 
-def k_best(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:
+def k_best_sequences(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:
     """argmax^(1..k)_y sum_t unary[t, y_t] + steps[t, y_(t-1), y_t]: the best label sequences, their scores.
 
     Parameters
@@ -50,7 +50,7 @@ def _scores(unary: Array, steps: Array, labels: Array) -> Array:
 
 @kernel
 def _search(unary: Array, steps: Array, k: int) -> tuple[Array, int]:
-    """Found sequences (k, L) and their number: deviations from what was found, best first.
+    """Find sequences (k, L), and return their number: deviations from what was found, best first.
 
     A candidate (parent, t, j) follows the found sequence `parent` from position t on, has the label j at
     t - 1, and before that the best prefix that ends in j; t = L deviates in the last label. Each found
@@ -100,7 +100,7 @@ def _through(best: Array, steps: Array, t: int, j: int, label: int) -> float:
 
 @kernel
 def _next(best: Array, steps: Array, t: int, label: int, bound: float, last: int) -> tuple[float, int]:
-    """The j at t - 1 that comes after `last`, of score `bound`, by score and then by number; -1 if none."""
+    """Find the j at t - 1 that follows `last`, of score `bound`, by score and then by number; -1 if none."""
     value, chosen = -np.inf, -1
     for j in range(best.shape[1]):
         through = _through(best, steps, t, j, label)

@@ -20,7 +20,7 @@ from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.forbidden import add_masks
 from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
 from structlearn.structures.chain.viterbi import SequenceScores
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 
 if TYPE_CHECKING:
     from structlearn.structures.chain.chain import ChainRecord
@@ -84,7 +84,7 @@ def chain_marginals_workspace(structure: ChainRecord, shape: Shape) -> ChainScra
 def chain_scores(
     structure: ChainRecord, length: int, theta: Array, shared: Array, room: Array
 ) -> SequenceScores:
-    """The scores as tables: all steps have the same. With forbidden pairs they are in `room`, masked."""
+    """Return the scores as tables: all steps share one. With forbidden pairs they are in `room`, masked."""
     n = structure.n_labels
     if structure.mask.size > 0:
         add_masks(structure, shared, room)
@@ -144,14 +144,14 @@ def chain_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    """H after `chain_marginals`: log Z - <theta, mean>, every largest score taken off, or what it has left.
+    """Return H after `chain_marginals`: log Z - <theta, mean>, largest scores taken off, or what it left.
 
     What is left of a score lies within [-708 - S, 0] wherever `mean` is not zero, so that the difference has
     an absolute error of some units in the last place of 708 L, which are subtracted.
     """
     length, n = shape[0], structure.n_labels
     if np.isnan(work.found[0]):
-        return clipped(work.found[1], length * np.log(n))
+        return clip_entropy(work.found[1], length * np.log(n))
     inner = 0.0
     for t in range(length):
         for k in range(n):
@@ -160,7 +160,7 @@ def chain_entropy(
         for j in range(n * n):
             inner += max(shared[j] - work.facts[0], LOWEST) * mean[length * n + j]
     size = abs(work.found[0]) - inner + length
-    return clipped(work.found[0] - inner - 8.0 * (length + n) * UNIT * size, length * np.log(n))
+    return clip_entropy(work.found[0] - inner - 8.0 * (length + n) * UNIT * size, length * np.log(n))
 
 
 # ---- scaled probabilities --------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def _exponentiate_transitions(structure: ChainRecord, shared: Array, work: Chain
 
 @numba.njit(nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})  # no NaN: so it vectorises
 def _extremes(scores: Any) -> Any:
-    """The largest and the smallest score."""
+    """Return the largest and the smallest score."""
     largest, smallest = -np.inf, np.inf
     for i in range(scores.size):
         largest = max(largest, scores[i])
@@ -370,7 +370,7 @@ def _exponentiate_unary(
 
 @kernel
 def _any_between(values: Array, low: float, high: float) -> bool:
-    """Whether any value is in the open interval (low, high)."""
+    """Return whether any value is in the open interval (low, high)."""
     found = 0
     for i in range(values.size):
         found += (values[i] > low) & (values[i] < high)

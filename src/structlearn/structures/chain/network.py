@@ -40,20 +40,20 @@ class ResistorNetwork(NamedTuple):
 
 
 @kernel
-def before(count: Array, t: int) -> int:
+def n_nodes_before(count: Array, t: int) -> int:
     """Return the number of nodes that step t comes from."""
     return count[t - 1] if t > 0 else 1
 
 
 @kernel
-def eliminate(network: ResistorNetwork) -> None:
-    """total, factor and pivot <- those of the weights."""
+def eliminate_positions(network: ResistorNetwork) -> None:
+    """Compute total, factor and pivot from the weights."""
     count, table = network.sizes, network.table
     length = count.size
     _add_incoming(network)
     table[0, 0] = 0.0
     for t in range(length):
-        rows, ahead = before(count, t), count[t]
+        rows, ahead = n_nodes_before(count, t), count[t]
         after = ahead if t < length - 1 else 0
         for j in range(rows, rows + after):
             for k in range(j, rows + after):
@@ -71,14 +71,14 @@ def _add_incoming(network: ResistorNetwork) -> None:
     for t in range(count.size):
         for k in range(count[t]):
             total[t, k] = 1.0
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 total[t, k] += weight[t, j, k]
 
 
 @kernel
 def _add_step(network: ResistorNetwork, t: int, rows: int, after: int) -> None:
-    """Conductances that eliminating q_t leaves: among p_t, to p_{t+1}, at last to the ground (diagonal)."""
+    """Add conductances left by eliminating q_t: among p_t, to p_{t+1}, at last to the ground (diagonal)."""
     weight, total, table = network.weight, network.total, network.table
     share = network.pivot[t]  # its own values come later
     ahead = network.sizes[t]
@@ -100,7 +100,7 @@ def _add_step(network: ResistorNetwork, t: int, rows: int, after: int) -> None:
 
 @kernel
 def _eliminate_position(network: ResistorNetwork, t: int, rows: int, size: int) -> None:
-    """The `rows` nodes p_t; a node without neighbours keeps its potential of 0."""
+    """Eliminate the `rows` nodes p_t; a node without neighbours keeps its potential of 0."""
     table, factor, pivot = network.table, network.factor, network.pivot
     for i in range(rows):
         left = table[i, i]
@@ -125,14 +125,14 @@ def potentials(network: ResistorNetwork, g: Array, h: Array, p: Array, q: Array)
     for t in range(length):
         for k in range(count[t]):
             q[t, k] = g[t, k] / total[t, k]
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             current = h[t, j] + (q[t - 1, j] if t > 0 else 0.0)
             for k in range(count[t]):
                 current += weight[t, j, k] * q[t, k]
             p[t, j] = current
     _substitute(network, p)
     for t in range(length):
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 q[t, k] += weight[t, j, k] * p[t, j] / total[t, k]
         if t < length - 1:
@@ -146,14 +146,14 @@ def _substitute(network: ResistorNetwork, p: Array) -> None:
     count, factor, pivot = network.sizes, network.factor, network.pivot
     length = count.size
     for t in range(length):
-        rows = before(count, t)
+        rows = n_nodes_before(count, t)
         for i in range(rows):
             for j in range(i + 1, rows):
                 p[t, j] += factor[t, i, j] * p[t, i]
             for j in range(count[t] if t < length - 1 else 0):
                 p[t + 1, j] += factor[t, i, rows + j] * p[t, i]
     for t in range(length - 1, -1, -1):
-        rows = before(count, t)
+        rows = n_nodes_before(count, t)
         for i in range(rows - 1, -1, -1):
             found = p[t, i] / pivot[t, i]
             for j in range(i + 1, rows):

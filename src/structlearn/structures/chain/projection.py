@@ -19,7 +19,7 @@ from structlearn.core.kernels import jitable, kernel
 from structlearn.core.vectors import max_of
 from structlearn.structures.chain.face import move_along_face
 from structlearn.structures.chain.flow import Flow, best_flow
-from structlearn.structures.chain.network import ResistorNetwork, before
+from structlearn.structures.chain.network import ResistorNetwork, n_nodes_before
 from structlearn.structures.chain.viterbi import SequenceScores, best_prefixes
 from structlearn.structures.sparsemap import (
     TOLERANCE,
@@ -43,7 +43,7 @@ WIDTH = 1.5
 WIDER, MOST_TRIES = 4.0, 10
 #: The error, relative to scores, up to which the flow is the answer though more than rounding is missing.
 FLOW_TOLERANCE = 1e-9
-#: The most edges that there is memory for; beyond, the active set goes on alone.
+#: The most edges that memory is made for; beyond this the active set goes on alone.
 MOST_EDGES = 1 << 20
 #: Flow that is a rounding error.
 NO_FLOW = 1e-15
@@ -98,7 +98,7 @@ def mix_few_sequences(
     work: SequenceProjectionScratch,
     point: Array,
 ) -> tuple[float, float]:
-    """Answers `project` by the active set; returns the maximum and its error, 0 if the rounds were enough."""
+    """Answer `project` by the active set; return the maximum and its error, 0 if the rounds were enough."""
     work.spent[0] = work.spent[1] = 0
     return active_set(structure, shape, theta, shared, work.active, point, work.rounds)
 
@@ -114,7 +114,7 @@ def mix_many_sequences(
     missing: float,
     point: Array,
 ) -> float:
-    """Answers `project` by a flow after `mix_few_sequences`, but for parts of start and end.
+    """Answer `project` by a flow after `mix_few_sequences`, but for parts of start and end.
 
     scores : `theta` and `shared` as tables. missing : the error so far.
     """
@@ -148,7 +148,7 @@ def mix_many_sequences(
 
 @kernel
 def move_sequences(scores: SequenceScores, work: SequenceProjectionScratch, moved: Array) -> None:
-    """moved <- J v, for v as the tables of `scores`, at the flow that `mix_many_sequences` has just found."""
+    """Set moved <- J v, for v as the tables of `scores`, at the flow that `mix_many_sequences` just found."""
     length, n_labels = scores.unary.shape
     most = 0
     for t in range(length):
@@ -182,7 +182,7 @@ def _best_through(scores: SequenceScores, through: Array, table: Array) -> None:
 
 @kernel
 def _choose_labels(work: SequenceProjectionScratch, length: int, width: float) -> int:
-    """Number the labels of each position that are at most `width` below the best; returns the most of one.
+    """Choose the labels of each position at most `width` below the best; return the most of one position.
 
     The best sequence through such a label has such labels only, so that none is a dead end.
     """
@@ -201,7 +201,7 @@ def _choose_labels(work: SequenceProjectionScratch, length: int, width: float) -
 
 @kernel
 def _make_flow(scores: SequenceScores, work: SequenceProjectionScratch, most: int) -> Flow:
-    """A flow through the chosen labels, with their scores."""
+    """Make a flow through the chosen labels, with their scores."""
     length = scores.unary.shape[0]
     e, v, edge, node = work.edges, work.nodes, length * most * most, length * most
     cube, size = (length, most, most), (length, most)
@@ -230,7 +230,7 @@ def _copy_scores(flow: Flow, scores: SequenceScores) -> None:
                 flow.unary[t, k] += scores.start[label[t, k]]
             if t == length - 1 and scores.end.size > 0:
                 flow.unary[t, k] += scores.end[label[t, k]]
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             for k in range(count[t]):
                 flow.step[t, j, k] = scores.steps[s, label[t - 1, j], label[t, k]] if t > 0 else 0.0
 
@@ -250,7 +250,7 @@ def _write(flow: Flow, n_tables: int, n_labels: int, point: Array) -> tuple[floa
         s = min(t, n_tables - 1)
         for k in range(count[t]):
             mu[t, k] = 0.0
-        for j in range(before(count, t)):
+        for j in range(n_nodes_before(count, t)):
             share = _share(flow, t, j)
             for k in range(count[t]):
                 if x[t, j, k] > NO_FLOW and share > 0.0:
@@ -269,7 +269,7 @@ def _write(flow: Flow, n_tables: int, n_labels: int, point: Array) -> tuple[floa
 
 @kernel
 def _write_moves(flow: Flow, n_tables: int, n_labels: int, moved: Array) -> None:
-    """moved <- the moves of labels and steps."""
+    """Set moved <- the moves of labels and steps."""
     count, label = flow.network.sizes, flow.label
     n_local = count.size * n_labels
     moved[:] = 0.0
@@ -277,7 +277,7 @@ def _write_moves(flow: Flow, n_tables: int, n_labels: int, moved: Array) -> None
         s = min(t, n_tables - 1)
         for k in range(count[t]):
             moved[t * n_labels + label[t, k]] = flow.mu[t, k]
-        for j in range(before(count, t) if t > 0 else 0):
+        for j in range(n_nodes_before(count, t) if t > 0 else 0):
             for k in range(count[t]):
                 part = n_local + (s * n_labels + label[t - 1, j]) * n_labels + label[t, k]
                 moved[part] += flow.x[t, j, k]

@@ -21,7 +21,7 @@ def sample_backward(steps: Array, ahead: Array, n: int, rng: np.random.Generator
 
     Returns
     -------
-    int ndarray of shape (n, L), a sequence a row.
+    int ndarray of shape (n, L), one sequence per row.
     """
     if n < 0:
         raise ValueError(f"The number of samples must be at least 0; got {n}.")
@@ -46,7 +46,7 @@ def _sample_backward(steps: Array, ahead: Array, uniform: Array, labels: Array) 
             _cumulate(scores, sums[k])
         for i in range(n_samples):
             k = labels[i, t] if t < length else 0
-            labels[i, t - 1] = _drawn(sums[k], uniform[t - 1, i])
+            labels[i, t - 1] = _draw_index(sums[k], uniform[t - 1, i])
 
 
 @kernel
@@ -60,8 +60,8 @@ def _cumulate(scores: Array, sums: Array) -> None:
 
 
 @kernel
-def _drawn(sums: Array, uniform: float) -> int:
-    """The first j with uniform * total < sums[j], by bisection: never one of probability zero."""
+def _draw_index(sums: Array, uniform: float) -> int:
+    """Return the first j with uniform * total < sums[j], by bisection: never one of probability zero."""
     last = sums.size - 1
     target = min(uniform * sums[last], np.nextafter(sums[last], 0.0))  # the product may round up to the total
     low, high = 0, last

@@ -1,4 +1,4 @@
-"""What all chains share: the code between label sequences and part vectors, costs, the k best, samples."""
+"""The base of all chains: the code between label sequences and part vectors, costs, the k best, samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import SparseVertices, Structure, Weights, label_count, nothing_allowed
 from structlearn.structures.chain.forbidden import Pairs, as_pairs, broken, mask_of
-from structlearn.structures.chain.kbest import k_best
+from structlearn.structures.chain.kbest import k_best_sequences
 from structlearn.structures.chain.logarithms import log_forward
 from structlearn.structures.chain.sampling import sample_backward
 from structlearn.structures.chain.spans import SpanLabels, span_probabilities
@@ -41,7 +41,7 @@ class LabelSequences(Structure):
         return step.reshape(self.n_labels, self.n_labels), first, last
 
     def broken(self, labels: Array, lengths: Array) -> Array:
-        """Which positions of sequences, end to end, make a forbidden step, at last to the end."""
+        """Find the positions of sequences, end to end, that make a forbidden step, at last to the end."""
         if self.forbidden is None:
             return np.zeros(labels.size, dtype=bool)
         return broken(self.masks, labels, lengths)
@@ -52,7 +52,7 @@ class LabelSequences(Structure):
 
     @property
     def n_columns(self) -> int:
-        """Local parts of one position."""
+        """The number of local parts of one position."""
         return self.n_labels * (self.n_labels + 1 if self.conditioned else 1)
 
     @property
@@ -67,7 +67,7 @@ class LabelSequences(Structure):
         return (shape[0] >= 1) & (shape[1] == self.n_columns)
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """Ones for the labels of the sequence `y` (integers), and how often each step is made."""
+        """Return ones for the labels of the sequence `y` (integers), and how often each step is made."""
         labels = label_indices(y, self.n_labels)
         gold = self.encode_many([labels], np.array([[labels.size, self.n_columns]]))
         return gold.dense(0, labels.size * self.n_columns + self.n_shared)
@@ -99,7 +99,7 @@ class LabelSequences(Structure):
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """1 on each wrong label, over the length where normalised; zero on transitions.
+        """Return 1 on each wrong label, over the length where normalised; zero on transitions.
 
         `weights` of shape (K,) by gold label or (K, K) as [gold, predicted]; `nodes` of shape (L,).
         """
@@ -108,11 +108,11 @@ class LabelSequences(Structure):
         return np.concatenate([labels.ravel(), np.zeros(mu.size - labels.size)])
 
     @abstractmethod
-    def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
-        """Scores of the labels, (L, K), start and end included, and of the steps, (L, K, K); -inf forbids."""
+    def label_and_step_scores(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
+        """Return scores of labels, (L, K), start and end included, and of steps, (L, K, K); -inf forbids."""
 
-    def _masked(self, unary: Array, steps: Array) -> tuple[Array, Array]:
-        """The scores with -inf for what is forbidden."""
+    def _mask_forbidden(self, unary: Array, steps: Array) -> tuple[Array, Array]:
+        """Return the scores with -inf for what is forbidden."""
         if self.forbidden is None:
             return unary, steps
         step, first, last = self.masks
@@ -122,46 +122,46 @@ class LabelSequences(Structure):
         return unary, steps + step
 
     def allows(self, theta: Array) -> bool:
-        """Whether there is an output of finite score."""
-        unary, steps = self._scored(*self._checked(theta))
+        """Return whether there is an output of finite score."""
+        unary, steps = self.label_and_step_scores(*self.read_scores(theta))
         reached = unary[0] > -np.inf
         for t in range(1, len(unary)):
             reached = (reached[:, None] & (steps[t] > -np.inf)).any(axis=0) & (unary[t] > -np.inf)
         return bool(reached.any())
 
     def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
-        """The k best label sequences, (k', L), and their scores, (k',), best first.
+        """Return the k best label sequences, (k', L), and their scores, (k',), best first.
 
         k' < k where fewer are allowed. `theta` is one part vector of scores, as in `maximize`.
         """
-        return k_best(*self._scored(*self._checked(theta)), k)
+        return k_best_sequences(*self.label_and_step_scores(*self.read_scores(theta)), k)
 
     def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
-        """`n` independent label sequences of p(y) ~ exp <theta, z(y)>, an (n, L) array of integers.
+        """Draw `n` independent label sequences of p(y) ~ exp <theta, z(y)>, an (n, L) array of integers.
 
         `theta` is one part vector of scores, as in `marginals`; `random_state` a seed or a Generator.
         """
-        _, steps, ahead = self._filtered(theta)
+        _, steps, ahead = self._run_forward(theta)
         return sample_backward(steps, ahead, n, np.random.default_rng(random_state))
 
     def score(self, theta: Array, y: Array) -> float:
-        """<theta, z(y)> of the label sequence `y` (integers); -inf where it is not allowed."""
-        unary, steps = self._scored(*self._checked(theta))
+        """Return <theta, z(y)> of the label sequence `y` (integers); -inf where it is not allowed."""
+        unary, steps = self.label_and_step_scores(*self.read_scores(theta))
         labels = label_indices(y, self.n_labels)
         at = np.arange(labels.size)
         return float(unary[at, labels].sum() + steps[at[1:], labels[:-1], labels[1:]].sum())
 
     def log_partition(self, theta: Array) -> float:
-        """log sum_y exp <theta, z(y)>."""
-        return self._filtered(theta)[0]
+        """Return log sum_y exp <theta, z(y)>."""
+        return self._run_forward(theta)[0]
 
     def span_probabilities(self, theta: Array, spans: Array, labels: SpanLabels) -> Array:
-        """Probabilities of spans, rows (begin, end, kind), within p(y) ~ exp <theta, z(y)>: (n,)."""
-        return span_probabilities(*self._scored(*self._checked(theta)), spans, labels)
+        """Return probabilities of spans, rows (begin, end, kind), within p(y) ~ exp <theta, z(y)>: (n,)."""
+        return span_probabilities(*self.label_and_step_scores(*self.read_scores(theta)), spans, labels)
 
-    def _filtered(self, theta: Array) -> tuple[float, Array, Array]:
-        """log Z, the scores of steps, and what the forward recursion in logarithms leaves."""
-        unary, steps = self._scored(*self._checked(theta))
+    def _run_forward(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return log Z, the scores of steps, and what the forward recursion in logarithms leaves."""
+        unary, steps = self.label_and_step_scores(*self.read_scores(theta))
         ahead, largest, total = np.empty((3, *unary.shape))
         none = np.empty(0)
         log_z = log_forward(SequenceScores(unary, steps, none, none), ahead, largest, total)

@@ -14,7 +14,7 @@ from structlearn.structures.chain.viterbi import SequenceScores
 
 
 class SpanLabels(NamedTuple):
-    """What K labels say of spans.
+    """The meaning of K labels for spans.
 
     kind : int (K,), the kind of span that a label is inside of, -1 for none.
     parted : bool (K, K), whether no span goes on from a label to the next one.
@@ -56,7 +56,7 @@ def span_probabilities(unary: Array, steps: Array, spans: Array, labels: SpanLab
 def _probabilities(
     unary: Array, steps: Array, spans: Array, kind: Array, parted: Array, found: Array
 ) -> bool:
-    """The probability of each span; False where no labelling is allowed."""
+    """Compute the probability of each span; return False where no labelling is allowed."""
     length, n = unary.shape
     ahead, largest, total = np.empty((length, n)), np.empty((length, n)), np.empty((length, n))
     none = unary[0, :0]
@@ -99,7 +99,7 @@ def _inside(pairs: Array, kind: Array, parted: Array, t: int, own: int, after: A
 
 @kernel
 def _beginning(local: Array, pairs: Array, parted: Array, begin: int, row: Array) -> float:
-    """sum_k row[k] p(y_(begin-1) is parted from k | y_begin = k)."""
+    """Return sum_k row[k] p(y_(begin-1) is parted from k | y_begin = k)."""
     found = 0.0
     for k in range(row.size):
         if row[k] > 0.0:

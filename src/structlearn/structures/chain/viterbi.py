@@ -57,7 +57,7 @@ def best_prefixes(scores: SequenceScores, best: Array) -> None:
 
 @kernel
 def best_score(scores: SequenceScores, best: Array) -> float:
-    """The score of the best sequence; `best`, (L, K), is scratch."""
+    """Return the score of the best sequence; `best`, (L, K), is scratch."""
     best_prefixes(scores, best)
     return max_of(best[scores.unary.shape[0] - 1])
 

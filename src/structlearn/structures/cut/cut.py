@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import longest_range
 from structlearn.structures.base import SparseVertices, Structure, Weights, one_each
 from structlearn.structures.cut.max_flow import SOURCE, CutWork, cut_work, saturate
-from structlearn.structures.cut.projection import CutNearestWork, bound, project_cut, project_work
+from structlearn.structures.cut.projection import CutNearestWork, dual_bound, project_cut, project_work
 from structlearn.structures.flat.switches import encode_switches
 from structlearn.structures.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
-from structlearn.structures.registry import check_graph, count, pairs, stored
+from structlearn.structures.registry import check_graph, pairs, stored
 
 
 class Cuts(Structure):
@@ -54,7 +55,7 @@ class Cuts(Structure):
 
     @cached_property
     def n_parts(self) -> Array:
-        """Number of parts of each graph: its nodes and edges."""
+        """The number of parts of each graph: its nodes and edges."""
         return np.array([graph.n_nodes + len(graph.edges) for graph in self.graphs])
 
     def fits(self, shape: Shape | Array) -> bool | Array:
@@ -63,7 +64,7 @@ class Cuts(Structure):
         return known & (self.n_parts[np.where(known, graph, 0)] == size)
 
     def shape(self, theta: Array) -> Shape:
-        """The graph with as many parts; ValueError if there is none, or another one."""
+        """Return the graph with as many parts; ValueError if there is none, or another one."""
         fit = np.flatnonzero(self.n_parts == np.size(theta))
         if fit.size == 1:
             return int(np.size(theta)), int(fit[0])
@@ -78,7 +79,7 @@ class Cuts(Structure):
         return ()  # nodes, while scores are of nodes and edges
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The labels y, a 0/1 vector of length n_nodes, then 1 for each edge between unlike labels."""
+        """Return the labels y, a 0/1 vector of length n_nodes, then 1 for each edge between unlike labels."""
         graph = self._graph_of(np.asarray(y), shape)
         on = encode_switches(y, graph.n_nodes)
         return np.concatenate([on, np.abs(on[graph.edges[:, 0]] - on[graph.edges[:, 1]])])
@@ -94,7 +95,7 @@ class Cuts(Structure):
         return fit[0]
 
     def decode(self, vertex: Array) -> Array:
-        """The labels of the nodes, as integers 0 and 1."""
+        """Return the labels of the nodes, as integers 0 and 1."""
         n_nodes = self.graphs[self.shape(vertex)[1]].n_nodes
         return (vertex[:n_nodes] > 0.5).astype(np.int64)
 
@@ -125,9 +126,9 @@ class Cuts(Structure):
     @staticmethod
     def _cost(graph: Graph, mu: Array, weights: Weights, nodes: Weights, normalized: bool) -> Array:
         on = mu[: graph.n_nodes]
-        scale = np.ones(graph.n_nodes) if nodes is None else _checked(nodes, graph.n_nodes, "node")
+        scale = np.ones(graph.n_nodes) if nodes is None else _check_cost_weights(nodes, graph.n_nodes, "node")
         if weights is not None:
-            scale = scale * _checked(weights, 2, "label")[on.astype(np.int64)]
+            scale = scale * _check_cost_weights(weights, 2, "label")[on.astype(np.int64)]
         if normalized:
             scale = scale / graph.n_nodes
         return np.concatenate([(1.0 - 2.0 * on) * scale, np.zeros(len(graph.edges))])
@@ -160,7 +161,7 @@ class Cut(Cuts):
 
     @classmethod
     def grid(cls, rows: int, columns: int, connectivity: int = 4) -> Cut:
-        """Cuts of an image, pixels row by row, each with its 4 or 8 neighbours."""
+        """Make cuts of an image, pixels row by row, each with its 4 or 8 neighbours."""
         return cls(*grid_graph(rows, columns, connectivity))
 
     def shape(self, theta: Array) -> Shape:
@@ -176,7 +177,7 @@ class Cut(Cuts):
         return (int(self.n_parts[0]),)
 
 
-def _checked(weights: Weights, size: int, noun: str) -> Array:
+def _check_cost_weights(weights: Weights, size: int, noun: str) -> Array:
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (size,):
         raise ValueError(f"Cost weights must have the shape ({size},), one per {noun}; got {found.shape}.")
@@ -195,12 +196,12 @@ def cut_workspace(structure: GraphRecord, shape: Shape) -> CutWork:
 
 
 @kernel
-def _saturated(
+def _saturate_graph(
     structure: GraphRecord, graph: int, theta: Array, level: float, work: CutWork
 ) -> tuple[int, Array]:
-    """The maximum flow of the node scores less `level`; returns the number of nodes and the edges' ends.
+    """Find the maximum flow of the node scores less `level`; return the nodes' number and the edges' ends.
 
-    No edge need carry more than all supply: so much stands for the infinite capacity of a forbidden cut.
+    No edge need carry more than all supply, which stands for the infinite capacity of a forbidden cut.
     """
     begin, end = structure.nodes[graph], structure.nodes[graph + 1]
     a, b = 2 * structure.edges[graph], 2 * structure.edges[graph + 1]
@@ -223,7 +224,7 @@ def _saturated(
 def cut_maximize(
     structure: GraphRecord, shape: Shape, theta: Array, shared: Array, work: CutWork, vertex: Array
 ) -> float:
-    n, ends = _saturated(structure, shape[1], theta, 0.0, work)
+    n, ends = _saturate_graph(structure, shape[1], theta, 0.0, work)
     value = 0.0
     for v in range(n):
         on = work.tree[v] == SOURCE
@@ -249,7 +250,7 @@ def cut_project(
     structure: GraphRecord, shape: Shape, theta: Array, shared: Array, work: CutNearestWork, point: Array
 ) -> float:
     # 1. The maximum flow at the scores less 1/2, edge by edge.
-    n, ends = _saturated(structure, shape[1], theta, 0.5, work.flow)
+    n, ends = _saturate_graph(structure, shape[1], theta, 0.5, work.flow)
     arcs = 2 * structure.edges[shape[1]]
     first = structure.nodes[shape[1]] + shape[1]
     for v in range(n):
@@ -269,12 +270,12 @@ def cut_project(
         point[n + e] = min(max(theta[n + e], abs(work.z[ends[e, 0]] - work.z[ends[e, 1]])), 1.0)
     for k in range(point.size):
         value += point[k] * (theta[k] - 0.5 * point[k]) if point[k] != 0.0 else 0.0
-    return max(value, bound(theta[:n], theta[n:], ends, work))
+    return max(value, dual_bound(theta[:n], theta[n:], ends, work))
 
 
 @kernel
 def _keep_together(b: Array, ends: Array, z: Array) -> None:
-    """The ends of an edge that must not be cut differ by rounding only: make them equal."""
+    """Make the ends of an edge that must not be cut equal: they differ by rounding only."""
     changed = True
     while changed:
         changed = False

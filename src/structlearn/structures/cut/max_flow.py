@@ -66,7 +66,7 @@ def cut_work(n_nodes: int, n_arcs: int) -> CutWork:
 
 @leaf
 def saturate(first: Array, head: Array, reverse: Array, work: CutWork) -> None:
-    """A maximum flow; then `tree` is SOURCE on the least set of nodes with y = 1 that is optimal.
+    """Find a maximum flow; then `tree` is SOURCE on the least set of nodes with y = 1 that is optimal.
 
     Node v has the arcs first[v] .. first[v + 1] - 1; an arc leads to its head and has a reverse.
     """
@@ -80,7 +80,7 @@ def saturate(first: Array, head: Array, reverse: Array, work: CutWork) -> None:
 
 @leaf
 def _push_along_arcs(first: Array, head: Array, reverse: Array, work: CutWork) -> None:
-    """Paths of a single arc, without trees: most of the flow of a noisy image."""
+    """Push flow along paths of a single arc, without trees: most of the flow of a noisy image."""
     capacity, excess = work.capacity, work.excess
     for v in range(first.size - 1):
         a = first[v]
@@ -97,7 +97,7 @@ def _push_along_arcs(first: Array, head: Array, reverse: Array, work: CutWork) -
 
 @leaf
 def _plant(n: int, work: CutWork) -> None:
-    """Both trees hold their terminal and its neighbours, at distance 1."""
+    """Plant both trees: each holds its terminal and that one's neighbours, at distance 1."""
     work.waiting[:] = 0
     work.front[:] = 0
     work.level[:] = 1
@@ -116,7 +116,7 @@ def _plant(n: int, work: CutWork) -> None:
 
 @leaf
 def _enqueue(side: int, v: int, level: int, work: CutWork) -> None:
-    """Node v, of the last level or of the next, is to be scanned; once is enough."""
+    """Enqueue node v, of the last level or of the next, to be scanned; once is enough."""
     if work.listed[side, v] != level:
         work.listed[side, v] = level
         which = work.front[side] if level == work.level[side] else 1 - work.front[side]
@@ -126,7 +126,7 @@ def _enqueue(side: int, v: int, level: int, work: CutWork) -> None:
 
 @leaf
 def _grow(first: Array, head: Array, reverse: Array, side: int, work: CutWork) -> None:
-    """One more level of a tree: scan its last one, take in free nodes, augment where the other tree is."""
+    """Grow a tree by one level: scan its last one, take in free nodes, augment where the other tree is."""
     capacity, tree, distance = work.capacity, work.tree, work.distance
     level, now = work.level[side], work.front[side]
     work.limit[side] = level + 1
@@ -154,7 +154,7 @@ def _grow(first: Array, head: Array, reverse: Array, side: int, work: CutWork) -
 
 @leaf
 def _augment(head: Array, reverse: Array, arc: int, work: CutWork) -> None:
-    """Saturate the path through an arc from the source's tree to the sink's; who hung on it is an orphan."""
+    """Saturate the path through an arc from the source's tree to the sink's; what hung on it is an orphan."""
     capacity, excess, parent = work.capacity, work.excess, work.parent
     tail, tip = head[reverse[arc]], head[arc]
     # 1. The least residual capacity on the path.
@@ -198,7 +198,7 @@ def _augment(head: Array, reverse: Array, arc: int, work: CutWork) -> None:
 
 @leaf
 def _abandon(side: int, v: int, work: CutWork) -> None:
-    """Node v is an orphan."""
+    """Make node v an orphan."""
     d = work.distance[v]
     work.parent[v] = _NONE
     work.following[v] = work.bucket[side, d]
@@ -208,7 +208,7 @@ def _abandon(side: int, v: int, work: CutWork) -> None:
 
 @leaf
 def _adopt(first: Array, head: Array, reverse: Array, side: int, work: CutWork) -> None:
-    """New parents for all orphans of a tree, nearest first: those of smaller distance hang firmly by then."""
+    """Find new parents for all orphans of a tree, nearest first: nearer ones hang firmly by then."""
     capacity, tree, distance, parent = work.capacity, work.tree, work.distance, work.parent
     d = 1
     while d <= work.highest[side]:

@@ -78,7 +78,7 @@ def project_work(flow: CutWork, n_nodes: int, n_edges: int) -> CutNearestWork:
 
 @kernel
 def project_cut(a: Array, b: Array, ends: Array, work: CutNearestWork) -> int:
-    """Solve the problem above from the flows in `work.f`; returns the number of steps."""
+    """Solve the problem above from the flows in `work.f`; return the number of steps."""
     largest = 1.0
     for e in range(b.size):
         largest = max(largest, abs(work.f[e]))
@@ -94,8 +94,8 @@ def project_cut(a: Array, b: Array, ends: Array, work: CutNearestWork) -> int:
 
 
 @kernel
-def bound(a: Array, b: Array, ends: Array, work: CutNearestWork) -> float:
-    """At least the maximum of <(a, b), (z, e)> - 1/2 ||(z, e)||^2: the dual value of the flows.
+def dual_bound(a: Array, b: Array, ends: Array, work: CutNearestWork) -> float:
+    """Bound the maximum of <(a, b), (z, e)> - 1/2 ||(z, e)||^2 from above: the dual value of the flows.
 
     sum_i max_{0 <= z <= 1} { r_i z - z^2 / 2 } + sum_ij max_{0 <= e <= 1} { (b + |f|) e - e^2 / 2 }
     """
@@ -115,7 +115,7 @@ def bound(a: Array, b: Array, ends: Array, work: CutNearestWork) -> float:
 
 @kernel
 def _respond(a: Array, b: Array, ends: Array, work: CutNearestWork) -> float:
-    """The answer z to the flows f, and the gradient (the least one at a kink); returns G."""
+    """Answer the flows f with z and the gradient (the least one at a kink); return G."""
     z, net, f, gradient = work.z, work.net, work.f, work.gradient
     for i in range(a.size):
         net[i] = 0.0

@@ -10,17 +10,17 @@ import numpy as np
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.structures.decisions.decision import Decisions, of_instances
-from structlearn.structures.matching.matching import (
+from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
+from structlearn.structures.matching.kernels import (
     MatchingRecord,
     MatchingWork,
     matching_maximize,
     matching_workspace,
 )
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import count
 
 
-class Table(NamedTuple):
+class AssignmentTable(NamedTuple):
     """One instance: how many rows and columns there are."""
 
     n_rows: int
@@ -43,7 +43,7 @@ class AssignmentRecord(NamedTuple):
     columns: Array
 
 
-@stored("assignments of rows to columns", {"n_rows": count, "n_columns": count})
+@stored_decisions("assignments of rows to columns", {"n_rows": count, "n_columns": count})
 class Assignment(Decisions):
     """One column for each row, no column twice (or the reverse, where columns are fewer): `Matching`, flat.
 
@@ -62,7 +62,7 @@ class Assignment(Decisions):
             raise ValueError(
                 f"An assignment needs at least one row and column; got {self.n_rows} x {self.n_columns}."
             )
-        self.instances = (Table(self.n_rows, self.n_columns),)
+        self.instances = (AssignmentTable(self.n_rows, self.n_columns),)
 
     @cached_property
     def instance_record(self) -> AssignmentRecord:

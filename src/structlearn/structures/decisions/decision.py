@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Record, Shape, local_parts, max_value, maximize, workspace
+from structlearn.core.forms import form
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
 from structlearn.structures.base import Structure, Weights
 from structlearn.structures.flat.switches import switch_costs
+from structlearn.structures.registry import stored
 
 
 class Instance(Protocol):
@@ -31,6 +33,7 @@ class Instance(Protocol):
 
 
 D = TypeVar("D", bound="Decisions")
+Kind = TypeVar("Kind", bound="type[Decisions]")
 R = TypeVar("R", bound=type)
 
 
@@ -43,6 +46,16 @@ def of_instances(record: R) -> R:
 @jitable
 def parts_of_instance(structure: Record, shape: Shape) -> int:
     return shape[0]
+
+
+def stored_decisions(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]:
+    """Register a class of decisions, which files may hold from then on, with parts that are forbidden."""
+    return stored(what, {**arguments, "forbidden?": part_numbers})
+
+
+@form("an array of numbers of parts")
+def part_numbers(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu"
 
 
 class Decisions(Structure):
@@ -82,6 +95,16 @@ class Decisions(Structure):
         found.masks = tuple(mask for one in structures for mask in one.masks)
         return found
 
+    def arguments(self) -> dict[str, object]:
+        forbidden = {} if self.masks[0] is None else {"forbidden": np.flatnonzero(self.masks[0])}
+        return {**super().arguments(), **forbidden}
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
+        given = {name: value for name, value in arguments.items() if name != "forbidden"}
+        made = cls(**given)
+        return made.without(arguments["forbidden"]) if "forbidden" in arguments else made
+
     def without(self: D, parts: ArrayLike) -> D:
         """Return the same decisions but for those that take one of these parts, given by their numbers."""
         wrong = self._part_numbers(parts)
@@ -120,7 +143,7 @@ class Decisions(Structure):
         return known & (self._sizes()[np.where(known, which, 0)] == size)
 
     def shape(self, theta: Array) -> Shape:
-        """The instance with as many parts; ValueError if there is none, or another one."""
+        """Return the instance with as many parts; ValueError if there is none, or another one."""
         size, sizes = int(np.size(theta)), self._sizes()
         fit = np.flatnonzero(sizes == size)
         if fit.size == 1:
@@ -135,7 +158,7 @@ class Decisions(Structure):
         return int(self.instances[shape[1]].most_chosen)
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The decision y itself, a 0/1 vector with one entry per part."""
+        """Return the decision y itself, a 0/1 vector with one entry per part."""
         size = self.n_parts if shape is None else shape[0]
         z = np.asarray(y, dtype=np.float64)
         if z.shape != (size,):
@@ -145,7 +168,7 @@ class Decisions(Structure):
         return z
 
     def decode(self, vertex: Array) -> Array:
-        """The decision as integers 0 and 1."""
+        """Return the decision as integers 0 and 1."""
         return np.rint(vertex).astype(np.int64)
 
     def cost(

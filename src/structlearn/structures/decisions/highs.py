@@ -22,7 +22,7 @@ from structlearn.core.contract import Array
 try:
     import highspy
 except ImportError:  # SciPy has HiGHS too, without a model that stays
-    highspy = None
+    highspy: Any = None  # type: ignore[no-redef]
 
 #: Violations that simplex may leave, of a program whose largest score is 1.
 TOLERANCE = 1e-9
@@ -61,9 +61,9 @@ class Polyhedron(NamedTuple):
         used = y != 0.0
         # 2. What multipliers leave of the scores is at its largest in a corner of the bounds.
         rest = theta - self.matrix.T @ y
-        return float(y[used] @ limits[used]) + float(
-            np.maximum(rest * self.lower, rest * self.upper).sum()
-        )
+        corner = np.where(rest > 0.0, self.upper, self.lower)
+        left = rest != 0.0
+        return float(y[used] @ limits[used]) + float(rest[left] @ corner[left])
 
     def violation(self, z: Array) -> float:
         """Return by how much z misses a row or a bound, at most."""
@@ -73,7 +73,7 @@ class Polyhedron(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A point, empty where none was found, and a bound on all; `said` is what HiGHS says, if not "Optimal"."""
+    """A point, empty where none was found, and a bound on all; what HiGHS says unless it is "Optimal"."""
 
     point: Array
     bound: float
@@ -116,7 +116,7 @@ class KeptModel:
     def __init__(self, polyhedron: Polyhedron) -> None:
         self.polyhedron = polyhedron
         self.linear = _model(polyhedron, np.zeros(polyhedron.n_parts, dtype=bool))
-        self.mixed = _model(polyhedron, polyhedron.whole) if polyhedron.whole.any() else None
+        self.mixed: Any = _model(polyhedron, polyhedron.whole) if polyhedron.whole.any() else None
         self._parts = np.arange(polyhedron.n_parts, dtype=np.int32)
         #: models whose bounds are not those of the polyhedron
         self._changed: list[Any] = []
@@ -169,8 +169,8 @@ def _model(polyhedron: Polyhedron, whole: Array) -> Any:
     if whole.any():
         kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
         program.integrality_ = [kinds[int(one)] for one in whole]
-    model = highspy.Highs()
-    options = {
+    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    options: dict[str, Any] = {
         "output_flag": False, "threads": 1, "random_seed": 0, "mip_abs_gap": TOLERANCE,
         "primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE,
         "mip_feasibility_tolerance": TOLERANCE,

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
+from structlearn.core.forms import form
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
-from structlearn.structures.base import Structure
-from structlearn.structures.decisions.branching import BranchWork, branch_work, pack
-from structlearn.structures.decisions.decision import Decisions, of_instances
-from structlearn.structures.registry import stored
+from structlearn.structures.decisions.branching import PackingWork, pack, packing_work
+from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
 
 #: Entries of the table of dynamic programming from which on branch and bound is taken.
 LARGEST_TABLE = 1 << 22
@@ -65,20 +63,20 @@ class KnapsackWork(NamedTuple):
 
     best: Array
     packed: Array
-    branches: BranchWork
+    branches: PackingWork
 
 
+@form("an array of weights")
 def _weights(value: object) -> bool:
-    """an array of weights"""
     return isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 2
 
 
+@form("an array of capacities")
 def _capacities(value: object) -> bool:
-    """an array of capacities"""
     return isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
 
 
-@stored("items that fit into a knapsack", {"weights": _weights, "capacity": _capacities})
+@stored_decisions("items that fit into a knapsack", {"weights": _weights, "capacity": _capacities})
 class Knapsack(Decisions):
     """Items whose weights add up to at most the capacity: z_j = 1 where item j is packed.
 
@@ -93,6 +91,8 @@ class Knapsack(Decisions):
         Positive.
     capacity : int, or one per dimension
     """
+
+    threshold = 0.5
 
     def __init__(self, weights: ArrayLike, capacity: ArrayLike) -> None:
         table = np.atleast_2d(_integers(weights, "weights"))
@@ -116,10 +116,6 @@ class Knapsack(Decisions):
             raise ValueError(f"capacity must be at least 0; got {limits[limits < 0][0]}.")
         self.weights, self.capacity = table, limits
         self.instances = (Pack(table, limits),)
-
-    @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
-        return cls(**arguments)
 
     @cached_property
     def instance_record(self) -> KnapsackRecord:
@@ -170,7 +166,7 @@ def knapsack_workspace(structure: KnapsackRecord, shape: Shape) -> KnapsackWork:
         if structure.table[g] > 0:
             most = max(most, structure.capacity[g, 0] + 1)
     packed = np.empty((n if most else 0, most), dtype=np.bool_)
-    return KnapsackWork(np.empty(most), packed, branch_work(n, dimensions))
+    return KnapsackWork(np.empty(most), packed, packing_work(n, dimensions))
 
 
 @implements(max_value, KnapsackRecord)

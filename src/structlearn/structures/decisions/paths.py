@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from functools import cached_property
 from operator import index
-from typing import Any, NamedTuple, SupportsIndex
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +13,9 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
-from structlearn.structures.base import Structure
-from structlearn.structures.decisions.decision import Decisions, of_instances
+from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
 from structlearn.structures.graphs import make_graph
-from structlearn.structures.registry import count, pairs, stored
+from structlearn.structures.registry import count, pairs
 
 #: Relative rounding errors that make no cycle worth going round.
 _ROUNDING = 1e-14
@@ -63,7 +61,7 @@ class PathWork(NamedTuple):
     seen: Array
 
 
-@stored("paths from a source to a target", {"edges": pairs, "source": count, "target": count})
+@stored_decisions("paths from a source to a target", {"edges": pairs, "source": count, "target": count})
 class ShortestPath(Decisions):
     """Paths from `source` to `target` in a directed graph: z_e = 1 where the path uses edge e.
 
@@ -85,10 +83,6 @@ class ShortestPath(Decisions):
         self.edges = make_graph(max(n_nodes, index(source) + 1, index(target) + 1), edges).edges
         self.source, self.target = index(source), index(target)
         self.instances = (_path_graph(self.edges, self.source, self.target),)
-
-    @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
-        return cls(**arguments)
 
     @classmethod
     def grid(cls, rows: int, columns: int) -> ShortestPath:
@@ -146,8 +140,8 @@ def _path_graph(edges: Array, source: int, target: int) -> PathGraph:
         raise ValueError(f"Nodes are numbered from 0; got source={source}, target={target}.")
     n = max(int(edges.max(initial=0)), source, target) + 1
     useful = (edges[:, 1] != source) & (edges[:, 0] != target)
-    ahead = _reached(edges[useful], source, n)
-    behind = _reached(edges[useful][:, ::-1], target, n)
+    ahead = reachable(edges[useful], source, n)
+    behind = reachable(edges[useful][:, ::-1], target, n)
     if not ahead[target]:
         raise ValueError(f"No path leads from node {source} to node {target}.")
     kept = ahead & behind
@@ -170,7 +164,7 @@ def _longest(first: Array, tail: Array) -> int:
     return int(depth[-1])
 
 
-def _reached(edges: Array, start: int, n: int) -> Array:
+def reachable(edges: Array, start: int, n: int) -> Array:
     """Return which of n nodes can be reached from `start`."""
     order = np.argsort(edges[:, 0], kind="stable")
     heads = edges[order, 1]

@@ -18,7 +18,13 @@ from structlearn.structures.base import Structure, Weights
 from structlearn.structures.decisions.decision import Decisions, of_instances
 from structlearn.structures.decisions.program_input import as_polyhedron, check_limits, implied_bounds
 from structlearn.structures.decisions.program_oracle import RELATIVE, ProgramOracle
-from structlearn.structures.decisions.simplex import SimplexWork, Tables, lay_out, simplex_work, solve_by_table
+from structlearn.structures.decisions.simplex import (
+    SimplexWork,
+    Tables,
+    lay_out,
+    simplex_work,
+    solve_by_table,
+)
 from structlearn.structures.registry import stored
 
 
@@ -32,12 +38,12 @@ class ProgramRecord(NamedTuple):
 
 
 def _numbers(value: object) -> bool:
-    """an array of finite numbers"""
+    """Accept an array of finite numbers."""
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and bool(np.isfinite(value).all())
 
 
 def _matrix(value: object) -> bool:
-    """a sparse matrix: its entries, their columns, and where rows begin"""
+    """Accept a sparse matrix as three arrays."""
     return isinstance(value, tuple) and len(value) == 3 and all(map(_numbers, value))
 
 
@@ -59,13 +65,13 @@ class Program(Decisions):
 
     Parameters
     ----------
-    A, b : array-like or sparse matrix of shape (rows, parts), and array-like; None where there are no such rows
+    A, b : array-like or sparse matrix of shape (rows, parts), and one number per row; None for no rows
     A_eq, b_eq : the same for equalities
     bounds : (least, most), or one such pair per part; None is infinite
     integrality : True where all parts are whole numbers, or one number per part, 1 where it is (as in
         `scipy.optimize.milp`); None for a linear program
     mip_gap : float
-        The relative gap at which a mixed-integer program may stop.
+        The relative gap at which a mixed-integer program may stop; gold decisions are solved to the end.
     time_limit : float, optional
         Seconds after which it must stop.
 
@@ -104,12 +110,12 @@ class Program(Decisions):
         self.signed = any(p.lower.min() < 0 for p in one)
         self.largest_entry = max(p.largest_entry for p in one)
         oracle = ProgramOracle(self.instances, self.mip_gap, self.time_limit, self.bounded)
-        self.python = Callback(oracle, oracle.bound)
+        self.python = self._answers = Callback(oracle, oracle.bound)
         if len(one) == 1:
             oracle.check_feasible()
 
     @classmethod
-    def together(cls, structures: Sequence[Program]) -> Program:  # type: ignore[override]
+    def together(cls, structures: Sequence[Program]) -> Program:
         """Return one structure of the programs of several, of which each example may have one."""
         limits = {(one.mip_gap, one.time_limit) for one in structures}
         if len(limits) > 1:
@@ -121,7 +127,7 @@ class Program(Decisions):
         found._settle()
         return found
 
-    def without(self, parts: ArrayLike) -> Program:  # type: ignore[override]
+    def without(self, parts: ArrayLike) -> Program:
         """Return the same program in which these parts, given by their numbers, are zero."""
         wrong = self._part_numbers(parts)
         first = self.instances[0]
@@ -136,13 +142,19 @@ class Program(Decisions):
         found._settle()
         return found
 
+    @property
+    def to_the_end(self) -> Program:
+        """The same program without a `mip_gap`: for gold decisions, which are asked for once."""
+        if not self.mip_gap:
+            return self
+        return _from_state(type(self), self.instances, 0.0, self.time_limit)
+
     @cached_property
     def instance_record(self) -> ProgramRecord:
-        assert self.python is not None
-        return ProgramRecord(self.python.address, lay_out(self.instances))
+        return ProgramRecord(self._answers.address, lay_out(self.instances))
 
     @property
-    def record(self) -> Record:  # type: ignore[override]
+    def record(self) -> Record:
         return self.instance_record
 
     @property
@@ -174,7 +186,7 @@ class Program(Decisions):
         return cls(**given)
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The solution y itself; ValueError where it breaks a constraint by more than a millionth."""
+        """Return the solution y itself; ValueError where it breaks a constraint by more than a millionth."""
         polyhedron = self.instances[0 if shape is None else shape[1]]
         z = np.asarray(y, dtype=np.float64)
         if z.shape != (polyhedron.n_parts,):
@@ -187,14 +199,14 @@ class Program(Decisions):
         return z
 
     def decode(self, vertex: Array) -> Array:
-        """The solution: integers where all parts are whole numbers."""
+        """Return the solution, in integers where all parts are whole numbers."""
         whole = all(one.whole.all() for one in self.instances)
         return np.rint(vertex).astype(np.int64) if whole else np.array(vertex)
 
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """Hamming over parts; ValueError where they are not 0 or 1."""
+        """Return Hamming costs over parts; ValueError where they are not 0 or 1."""
         if not np.isin(mu, (0.0, 1.0)).all():
             raise ValueError(
                 "A Hamming cost needs parts that are 0 or 1; use DecisionPredictor with loss='spo+', whose "

@@ -48,9 +48,7 @@ def as_polyhedron(
     matrix = sparse.csc_array(matrix)
     matrix.sort_indices()
     low = np.concatenate([np.full(most.size, -np.inf), exact])
-    return Polyhedron(
-        matrix, low, np.concatenate([most, exact]), lower, upper, _whole(integrality, n_parts)
-    )
+    return Polyhedron(matrix, low, np.concatenate([most, exact]), lower, upper, _whole(integrality, n_parts))
 
 
 def _rows(matrix: Any, limits: ArrayLike | None, name: str, right: str) -> tuple[Any, Array]:
@@ -75,7 +73,7 @@ def _bounds(bounds: Any, n_parts: int) -> tuple[Array, Array]:
     pairs = np.asarray([(None, None)] if bounds is None else bounds, dtype=object)
     if pairs.shape not in ((2,), (1, 2), (n_parts, 2)):
         raise ValueError(
-            f"bounds must be one pair (least, most), or one per part ({n_parts}); got the shape {pairs.shape}."
+            f"bounds must be one pair (least, most), or one per part ({n_parts}); got {pairs.shape}."
         )
     pairs = np.broadcast_to(pairs.reshape(-1, 2), (n_parts, 2))
     lower, upper = (

@@ -129,9 +129,7 @@ class ProgramOracle:
             if not best.size or scores @ found > scores @ best:
                 best = found
         if not best.size and "nfeasible" not in answer.said:
-            raise ValueError(
-                f"HiGHS found no solution in time (it says: {answer.said}); raise time_limit."
-            )
+            raise ValueError(f"HiGHS found no solution in time (it says: {answer.said}); raise time_limit.")
         if not best.size and lower is program.lower:
             raise ValueError(unsolvable(answer.said))
         return best, bound

@@ -1,10 +1,10 @@
 """The primal simplex method in a dense table, compiled: small linear programs whose scores alone change.
 
-Rows are written as A z - r = 0 with row_lower <= r <= row_upper, so that parts and rows are columns alike. The
-table is B^-1 (A, -I) of a basis B that was feasible once; it stays feasible whatever the scores are, and each
-question goes on from the last basis. An answer counts where it passes two checks against the program itself:
-its multipliers bound the maximum (see `highs.Polyhedron.bound`), and it breaks no constraint. Others are left
-to HiGHS.
+Rows are written as A z - r = 0 with row_lower <= r <= row_upper, so that parts and rows are columns alike.
+The table is B^-1 (A, -I) of a basis B that was feasible once; it stays feasible whatever the scores are, and
+each question goes on from the last basis. An answer counts where it passes two checks against the program
+itself: its multipliers bound the maximum (see `highs.Polyhedron.bound`), and it breaks no constraint. Others
+are left to HiGHS.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ def simplex_work(tables: Tables) -> SimplexWork:
     """Allocate scratch memory for all programs."""
     n, m = longest_range(tables.columns), longest_range(tables.rows)
     integers = np.empty(m, dtype=np.int64), np.empty(n, dtype=np.int64)
-    return SimplexWork(
-        np.full(2, -1), np.empty((m, n)), integers[0], integers[1], np.empty(n), np.empty(n)
-    )
+    return SimplexWork(np.full(2, -1), np.empty((m, n)), integers[0], integers[1], np.empty(n), np.empty(n))
 
 
 @leaf

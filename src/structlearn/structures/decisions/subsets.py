@@ -10,9 +10,9 @@ import numpy as np
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, leaf
-from structlearn.structures.decisions.decision import Decisions, of_instances
+from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
 from structlearn.structures.decisions.ranking import rank
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import count
 
 
 class SubsetBounds(NamedTuple):
@@ -36,7 +36,7 @@ class SubsetRecord(NamedTuple):
     most: Array
 
 
-@stored("some of the parts", {"n_parts": count, "least": count, "most": count})
+@stored_decisions("some of the parts", {"n_parts": count, "least": count, "most": count})
 class Subset(Decisions):
     """M = {z in [0, 1]^n : least <= sum z <= most}: at least and at most so many of n parts.
 
@@ -46,6 +46,8 @@ class Subset(Decisions):
     least, most : int
         0 <= least <= most <= n_parts.
     """
+
+    threshold = 0.5
 
     def __init__(self, n_parts: SupportsIndex, least: SupportsIndex, most: SupportsIndex) -> None:
         n, low, high = index(n_parts), index(least), index(most)
@@ -62,7 +64,7 @@ class Subset(Decisions):
         return SubsetRecord(*(np.array([one[k] for one in self.instances]) for k in (0, 1, 2)))
 
 
-@stored("exactly k of the parts", {"n_parts": count, "k": count})
+@stored_decisions("exactly k of the parts", {"n_parts": count, "k": count})
 class TopK(Subset):
     """M = {z in [0, 1]^n : sum z = k}: exactly k of n parts, those of the highest scores.
 

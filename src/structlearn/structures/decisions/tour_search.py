@@ -1,9 +1,9 @@
 """Branch and bound for tours, by 1-trees (Held and Karp 1971).
 
 A 1-tree is a spanning tree of all nodes but the first, and two edges of the first. Each tour is one. With
-prices pi of the nodes all tours change by the same, 2 sum pi, but the shortest 1-tree L(pi) changes otherwise,
-so that max_pi L(pi) - 2 sum pi is a good lower bound. Where the 1-tree is no tour, some node has three edges;
-one of them is left out of the branch, and then made a part of all its tours.
+prices pi of the nodes all tours change by the same, 2 sum pi, but the shortest 1-tree L(pi) changes
+otherwise, so that max_pi L(pi) - 2 sum pi is a good lower bound. Where the 1-tree is no tour, some node has
+three edges; one of them is left out of the branch, and then made a part of all its tours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TourWork(NamedTuple):
     """Scratch memory."""
 
     cost: Array
-    #: of each depth of the search: whether edges are free, in or out; prices; the edge of the branch; its turn
+    #: of each depth of the search: whether edges are free, in or out; prices; the branch; its turn
     state: Array
     price: Array
     edge: Array
@@ -188,7 +188,7 @@ def _ascend(n: int, depth: int, least: float, slack: float, steps: int, work: To
 
 @leaf
 def _one_tree(n: int, depth: int, price: Array, work: TourWork) -> float:
-    """The shortest 1-tree with all edges that are in and none that are out: parent, ends, degree; its bound."""
+    """Find the shortest 1-tree with all edges that are in and none that are out; returns its bound."""
     cost, state, total = work.cost, work.state[depth], 0.0
     for i in range(n):
         work.key[i], work.joined[i], work.degree[i] = _HUGE, False, 0

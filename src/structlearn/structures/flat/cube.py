@@ -19,10 +19,11 @@ from structlearn.core.contract import (
     project,
     project_workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, leaf
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.switches import encode_switches, switch_costs
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow
 
@@ -50,7 +51,7 @@ class Cube(LabelRow):
         return CubeRecord(self.n_labels)
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The 0/1 vector `y` itself, checked."""
+        """Return the 0/1 vector `y` itself, checked."""
         return encode_switches(y, self.n_labels)
 
     def encode_many(self, ys: Iterable[object], shapes: Array) -> SparseVertices:
@@ -66,7 +67,7 @@ class Cube(LabelRow):
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """+1 on labels that are off, -1 on labels that are on; over K where normalised."""
+        """Return +1 on labels that are off, -1 on labels that are on; over K where normalised."""
         return switch_costs(mu, weights, nodes, normalized)
 
 

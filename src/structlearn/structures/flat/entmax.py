@@ -59,7 +59,7 @@ def tsallis(z: ArrayLike, alpha: float = 1.5) -> Any:
 
 
 def check_alpha(alpha: float) -> float:
-    """Alpha itself; ValueError outside [1, 2]."""
+    """Return alpha itself; ValueError outside [1, 2]."""
     if not 1.0 <= alpha <= 2.0:
         raise ValueError(f"Entmax needs alpha in [1, 2] (1 is softmax, 2 is sparsemax); got {alpha}.")
     return float(alpha)
@@ -89,7 +89,7 @@ def tsallis_maximize(
     rate = alpha - 1.0
     n = _candidates(theta, top, 1.0 / rate, work)
     shift = _shift_by_heap(work, n) if alpha == 1.5 else _shift_by_newton(work, n, rate)
-    return top + _written(theta, top, shift, rate, vertex)
+    return top + _write_point(theta, top, shift, rate, vertex)
 
 
 @implements(omega, TsallisRecord)
@@ -149,7 +149,7 @@ def _shift_by_newton(kept: Array, n: int, rate: float) -> float:
 
 @kernel
 def _shift_by_heap(kept: Array, n: int) -> float:
-    """The same eta for rate 1/2, exactly: sum_{k in S} (x_k - tau)^2 = 1 for x = kept/2, tau = eta/2 - 1.
+    """Find the same eta for rate 1/2 exactly: sum_{k in S} (x_k - tau)^2 = 1, x = kept/2, tau = eta/2 - 1.
 
     The support S holds the r largest x. With their mean m and sum of squares q about it, tau = m -
     sqrt((1 - q)/r); the first r that leaves the next x at or below tau is the one. A heap gives the x one
@@ -185,8 +185,8 @@ def _sift(heap: Array, i: int, n: int) -> None:
 
 
 @kernel
-def _written(theta: Array, top: float, shift: float, rate: float, z: Array) -> float:
-    """z at the shift, scaled to sum to exactly one; returns <theta - top, z> - Omega(z).
+def _write_point(theta: Array, top: float, shift: float, rate: float, z: Array) -> float:
+    """Write z at the shift, scaled to sum to exactly one; return <theta - top, z> - Omega(z).
 
     With y = theta - top - shift, z^alpha - z = rate z y, so Omega(z) = sum_k z_k y_k / (1 + rate).
     """

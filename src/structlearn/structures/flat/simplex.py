@@ -19,11 +19,12 @@ from structlearn.core.contract import (
     project,
     project_workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.sparsemax import sparsemax
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow, label_indices, row_costs
 
@@ -53,7 +54,7 @@ class Simplex(LabelRow):
         return 1
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The unit vector of label number `y`."""
+        """Return the unit vector of label number `y`."""
         labels = label_indices(np.atleast_1d(np.asarray(y)), self.n_labels)
         mu = np.zeros((labels.size, self.n_labels))
         mu[np.arange(labels.size), labels] = 1.0
@@ -73,7 +74,7 @@ class Simplex(LabelRow):
         return SparseVertices(np.arange(labels.size + 1), labels, np.ones(labels.size))
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
-        """One row: the count and the mean are the same."""
+        """Return the cost of one row, whose count and mean are the same."""
         return row_costs(gold.index, self.n_labels, options.get("weights"), options.get("nodes")).ravel()
 
 

@@ -32,7 +32,7 @@ def sparsemax(theta: Array, z: Array) -> float:
         total += max(z[k] + 1.0, 0.0)
         support += 1.0 if z[k] > -1.0 else 0.0
     tau = (total - 1.0) / support - 1.0
-    # 2. The other steps (none from a tau that is no number).
+    # 2. The other steps (none where tau is NaN).
     count, before = support, np.inf
     while 0.0 < count < before:
         before = count

@@ -9,7 +9,7 @@ from structlearn.structures.base import Weights
 
 
 def encode_switches(y: object, *shape: int) -> Array:
-    """`y` as a 0/1 vector of floats, or as a table of them; ValueError if it is anything else."""
+    """Return `y` as a 0/1 vector of floats, or as a table of them; ValueError if it is anything else."""
     on = np.asarray(y, dtype=np.float64)
     if on.shape != shape:
         raise ValueError(
@@ -21,7 +21,7 @@ def encode_switches(y: object, *shape: int) -> Array:
 
 
 def switch_costs(on: Array, weights: Weights = None, nodes: Weights = None, normalized: bool = True) -> Array:
-    """C = +a_k where label k is off, -a_k where it is on, so that <c, z - on> = sum_k a_k |z_k - on_k|.
+    """Return c = +a_k where label k is off, -a_k where it is on: <c, z - on> = sum_k a_k |z_k - on_k|.
 
     a_k is 1 times the (K,) `weights` and `nodes` where given, over K where `normalized`. Works along the
     last axis of `on`.

@@ -1,4 +1,4 @@
-"""What is known of the best labelling of a graph: one, its score, a bound on all, and how it was found."""
+"""The best labelling of a graph that is known, its score, a bound on all, and how it was found."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from structlearn.core.contract import Array, workspace
 from structlearn.structures.graph.bounded import ELIMINATION, BoundedGraphs, best_labelling
-from structlearn.structures.graph.descent import closed
-from structlearn.structures.graph.inference import ExactGraphs, best_by_elimination, fill
+from structlearn.structures.graph.descent import is_closed
+from structlearn.structures.graph.inference import ExactGraphs, best_by_elimination, fill_tables
 
 #: Methods in words, by their numbers.
 METHODS = ("variable elimination", "maximum flow", "message passing", "branch and bound")
@@ -26,7 +26,7 @@ class GraphAnswer(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether no labelling is better."""
-        return bool(closed(self.value, self.bound))
+        return bool(is_closed(self.value, self.bound))
 
     @property
     def missing(self) -> float:
@@ -35,17 +35,17 @@ class GraphAnswer(NamedTuple):
 
 
 def graph_answer(record: ExactGraphs | BoundedGraphs, g: int, n_nodes: int, theta: Array) -> GraphAnswer:
-    """The best labelling of graph g that is found, and the best bound."""
+    """Return the best labelling of graph g that is found, and the best bound."""
     scores, shared = record.scores, np.empty(0)
     work: Any = workspace(record, (theta.size, g))
     if isinstance(record, ExactGraphs):
-        fill(scores, g, theta, shared, work)
+        fill_tables(scores, g, theta, shared, work)
         value = best_by_elimination(scores, g, work)
         return GraphAnswer(work.states[:n_nodes].copy(), value, value, METHODS[ELIMINATION])
-    fill(scores, g, theta, shared, work.labels)
+    fill_tables(scores, g, theta, shared, work.labels)
     value, bound, method = best_labelling(record, g, False, work)
     states = work.labels.states[:n_nodes].copy()
-    if record.most_branches == 0 and not closed(value, bound):
-        fill(scores, g, theta, shared, work.labels)
+    if record.most_branches == 0 and not is_closed(value, bound):
+        fill_tables(scores, g, theta, shared, work.labels)
         bound = max(min(bound, best_labelling(record, g, True, work)[1]), value)
     return GraphAnswer(states, float(value), float(bound), METHODS[method])

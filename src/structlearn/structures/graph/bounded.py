@@ -10,15 +10,15 @@ from structlearn.core.contract import Array, Shape, max_value, maximize, workspa
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.cut.max_flow import cut_work
-from structlearn.structures.graph.branching import BranchWork, branch_and_bound, branch_work
-from structlearn.structures.graph.descent import closed, search, sweep_on, tighten
+from structlearn.structures.graph.branching import BranchWork, branch_and_bound, graph_branch_work
+from structlearn.structures.graph.descent import find_labelling, is_closed, sweep_on, tighten
 from structlearn.structures.graph.expansion import expand, fuse
 from structlearn.structures.graph.inference import (
     GraphScores,
     LabelWork,
     best_by_elimination,
     edge_ends,
-    fill,
+    fill_tables,
     label_work,
     write,
 )
@@ -69,7 +69,7 @@ def bounded_workspace(structure: BoundedGraphs, shape: Shape) -> BoundedWork:
     power = np.empty(labels.table.shape)
     messages = MessageWork(np.empty((m, k)), np.empty((m, k)), power, np.empty(k), np.empty(k))
     best, flow = np.zeros(n, dtype=np.int64), cut_work(n, 2 * m)
-    return BoundedWork(labels, best, messages, flow, branch_work(n, k))
+    return BoundedWork(labels, best, messages, flow, graph_branch_work(n, k))
 
 
 @kernel
@@ -84,7 +84,7 @@ def node_arcs(structure: BoundedGraphs, g: int) -> NodeArcs:
 
 @leaf
 def _attracts(table: Array, n_edges: int) -> bool:
-    """Whether the ends of every edge attract each other; not so where a difference of -inf is no number."""
+    """Return whether the ends of every edge attract each other; False where a difference is not a number."""
     found = True
     for e in range(n_edges):
         found &= 0.0 <= attraction(table, e) < np.inf
@@ -93,7 +93,7 @@ def _attracts(table: Array, n_edges: int) -> bool:
 
 @leaf
 def _best_cut(arcs: NodeArcs, work: BoundedWork) -> None:
-    """Two states that attract: each node stays at 0 or moves to 1."""
+    """Find the best labelling of two states that attract: each node stays at 0 or moves to 1."""
     labels, n = work.labels, arcs.middle.size
     for v in range(n):
         work.best[v], labels.states[v] = 0, 1
@@ -104,8 +104,8 @@ def _best_cut(arcs: NodeArcs, work: BoundedWork) -> None:
 
 @leaf
 def _lift_forbidden(arcs: NodeArcs, labels: LabelWork) -> float:
-    """Replace -inf by a score so low that no labelling with it is as good as any without; returns the least
-    score of these. Messages are differences, in which -inf would make numbers that are none.
+    """Replace -inf by a score so low that no labelling with it is as good as any without; return the least
+    score of these. Messages are differences, in which -inf would make NaN.
     """
     node, table, k = labels.node, labels.table, labels.table.shape[1]
     total = 1.0
@@ -126,7 +126,7 @@ def _lift_forbidden(arcs: NodeArcs, labels: LabelWork) -> float:
 
 @leaf
 def _largest(row: Array) -> float:
-    """The largest absolute value that is finite."""
+    """Return the largest absolute value that is finite."""
     found = 0.0
     for x in range(row.size):
         found = max(found, abs(row[x]) if row[x] > -np.inf else 0.0)
@@ -152,9 +152,9 @@ def best_labelling(
     closes, most_sweeps = tight or structure.most_branches > 0, structure.most_sweeps
     if closes and structure.most_visits > 0:
         most_sweeps = min(most_sweeps, _FIRST_SWEEPS)
-    value, bound = search(arcs, most_sweeps, tight, work)
+    value, bound = find_labelling(arcs, most_sweeps, tight, work)
     method = MESSAGES
-    if not closed(value, bound):
+    if not is_closed(value, bound):
         if closes:
             value, bound = _close(structure, arcs, value, bound, least, work)
             method = BRANCHES
@@ -176,16 +176,16 @@ def visits_that_read(n_entries: int, arcs: NodeArcs, labels: LabelWork) -> int:
 def _close(
     structure: BoundedGraphs, arcs: NodeArcs, value: float, bound: float, least: float, work: BoundedWork
 ) -> tuple[float, float]:
-    """By branch and bound, from the best labelling of expansions; after some time from tighter bounds."""
+    """Close the gap by branch and bound, from the best expansion; after some time from tighter bounds."""
     n, low, most = arcs.middle.size, 3.0 * least, structure.most_branches
     visits = visits_that_read(structure.most_read, arcs, work.labels)
     value = expand(arcs, value, bound, work)
     assign(work.best[:n], work.labels.states[:n])
     few = min(structure.most_visits * n, visits // _SHORT)
     value, bound = branch_and_bound(arcs, value, bound, low, _MANY, few, work)
-    if not closed(value, bound):
+    if not is_closed(value, bound):
         bound = sweep_on(arcs, value, bound, structure.most_sweeps, work)
-        if structure.scores.n_states > 2 and not closed(value, bound):
+        if structure.scores.n_states > 2 and not is_closed(value, bound):
             bound = tighten(arcs, value, bound, work)
         if most > 0:
             value, bound = branch_and_bound(arcs, value, bound, low, most, visits, work)
@@ -203,8 +203,8 @@ def bounded_answer(
     vertex: Array,
     tight: bool,
 ) -> float:
-    """A tight upper bound of the maximum; else a labelling, and its value."""
-    fill(structure.scores, shape[1], theta, shared, work.labels)
+    """Return a tight upper bound of the maximum; else write a labelling and return its value."""
+    fill_tables(structure.scores, shape[1], theta, shared, work.labels)
     value, bound, _ = best_labelling(structure, shape[1], tight, work)
     if tight:
         return bound
@@ -228,5 +228,5 @@ def bounded_maximize(
 def bounded_max_value(
     structure: BoundedGraphs, shape: Shape, theta: Array, shared: Array, work: BoundedWork, vertex: Array
 ) -> float:
-    """An upper bound of the maximum."""
+    """Return an upper bound of the maximum."""
     return bounded_answer(structure, shape, theta, shared, work, vertex, True)

@@ -1,10 +1,10 @@
 """Branch and bound on the bounds of message passing, compiled: closes what they leave open.
 
 A subproblem forbids some states of some nodes, by scores as low as those of `lift_forbidden`. Its bound comes
-from sweeps that go on from the messages that there are. At the moment at which a sweep visits node v, no
-labelling of state x there is better than the bound plus score[x] <= 0 (see `gather`): states that cannot
-lead to a better labelling any more are forbidden as well. Depth first: the likeliest state of a node, then
-the others of it.
+from sweeps that continue from the present messages. At the moment at which a sweep visits node v, no
+labelling of state x there is better than the bound plus score[x] <= 0 (see `gather_scores`): states that
+cannot lead to a better labelling any more are forbidden as well. Depth first: the likeliest state of a node,
+then the others of it.
 
 A node with one state left is *settled*: what it says to its neighbours does not change any more, and sweeps
 pass it by. Most nodes are soon, so that a subproblem takes as long as what is open in it.
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import inlined, jitable, leaf
+from structlearn.core.kernels import inline, jitable, leaf
 from structlearn.core.vectors import argmax_of, assign
-from structlearn.structures.graph.descent import closed, round_best
-from structlearn.structures.graph.messages import NodeArcs, gather, send, take_off_maximum
+from structlearn.structures.graph.descent import is_closed, round_best
+from structlearn.structures.graph.messages import NodeArcs, gather_scores, send, take_off_maximum
 from structlearn.structures.graph.pair_scores import add_given
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class BranchWork(NamedTuple):
 
 
 @jitable
-def branch_work(n_nodes: int, n_states: int) -> BranchWork:
-    """Each frame of the stack forbids at least one state."""
+def graph_branch_work(n_nodes: int, n_states: int) -> BranchWork:
+    """Allocate the stack: each of its frames forbids at least one state."""
     size = n_nodes * (n_states + 1) + 1
     choice, trail = np.empty((size, 4), dtype=np.int64), np.empty((size, 2), dtype=np.int64)
     length, state = np.zeros(2, dtype=np.int64), np.full(n_nodes, -1, dtype=np.int64)
@@ -54,8 +54,8 @@ def branch_work(n_nodes: int, n_states: int) -> BranchWork:
 
 
 @leaf
-def note(v: int, x: int, score: float, open_: BranchWork) -> None:
-    """The next entry of the trail."""
+def _add_to_trail(v: int, x: int, score: float, open_: BranchWork) -> None:
+    """Append an entry to the trail."""
     j = open_.length[0]
     open_.trail[j, 0], open_.trail[j, 1], open_.score[j] = v, x, score
     open_.length[0] = j + 1
@@ -63,20 +63,20 @@ def note(v: int, x: int, score: float, open_: BranchWork) -> None:
 
 @leaf
 def forbid(v: int, x: int, low: float, node: Array, open_: BranchWork) -> None:
-    """State x of node v has no part in the subproblem."""
+    """Forbid state x of node v in the subproblem."""
     if node[v, x] > low:
-        note(v, x, node[v, x], open_)
+        _add_to_trail(v, x, node[v, x], open_)
         node[v, x] = low
 
 
 @leaf
 def settle(arcs: NodeArcs, v: int, x: int, work: BoundedWork) -> None:
-    """State x is all that is left to node v: its neighbours get the message that they will always get.
+    """Leave only state x to node v: its neighbours get the message that they will always get.
 
     Those that are settled have sent theirs: with it, what was taken off it is the score of the edge.
     """
     table, message, open_ = work.labels.table, work.messages.message, work.branches
-    note(v, _SETTLED, open_.settled[0], open_)
+    _add_to_trail(v, _SETTLED, open_.settled[0], open_)
     open_.state[v] = x
     total = work.labels.node[v, x]
     for p in range(arcs.first[v], arcs.first[v + 1]):
@@ -105,7 +105,7 @@ def allow_again(length: int, node: Array, open_: BranchWork) -> None:
 
 @leaf
 def settle_all(arcs: NodeArcs, low: float, work: BoundedWork) -> None:
-    """All nodes that have one state left."""
+    """Settle all nodes that have one state left."""
     node, open_ = work.labels.node, work.branches
     for v in range(arcs.middle.size):
         if open_.state[v] < 0:
@@ -117,9 +117,9 @@ def settle_all(arcs: NodeArcs, low: float, work: BoundedWork) -> None:
                 settle(arcs, v, last, work)
 
 
-@inlined
+@inline
 def send_open(arcs: NodeArcs, v: int, forward: bool, work: BoundedWork) -> float:
-    """Node v sends to the later nodes that are not settled, or to the earlier ones, after `gather`."""
+    """Send from node v to the later (or earlier) nodes that are not settled, after `gather_scores`."""
     open_, messages, table = work.branches, work.messages, work.labels.table
     first, middle, last = arcs.first[v], arcs.middle[v], arcs.first[v + 1]
     before = after = 0
@@ -137,13 +137,13 @@ def send_open(arcs: NodeArcs, v: int, forward: bool, work: BoundedWork) -> float
 
 @leaf
 def sweep_open(arcs: NodeArcs, forward: bool, work: BoundedWork) -> float:
-    """`sweep` of the nodes that are not settled: a bound on what all nodes can have."""
+    """Run `sweep` over the nodes that are not settled; return a bound on what all nodes can have."""
     n, open_ = arcs.middle.size, work.branches
     bound = open_.settled[0]
     for t in range(n):
         v = t if forward else n - 1 - t
         if open_.state[v] < 0:
-            bound += gather(arcs, v, work.labels.node, work.messages)
+            bound += gather_scores(arcs, v, work.labels.node, work.messages)
             bound += send_open(arcs, v, forward, work)
             open_.length[1] += 1
     return bound
@@ -151,7 +151,7 @@ def sweep_open(arcs: NodeArcs, forward: bool, work: BoundedWork) -> float:
 
 @leaf
 def thin_out(arcs: NodeArcs, value: float, bound: float, low: float, work: BoundedWork) -> tuple[int, int]:
-    """A forward sweep that forbids what cannot be better than `value`; returns a node and state to branch on.
+    """Sweep forward and forbid what cannot beat `value`; return a node and a state to branch on.
 
     That node whose best two states are nearest to each other. Nodes with one state left are settled.
     """
@@ -160,7 +160,7 @@ def thin_out(arcs: NodeArcs, value: float, bound: float, low: float, work: Bound
     for v in range(arcs.middle.size):
         if open_.state[v] >= 0:
             continue
-        gather(arcs, v, node, work.messages)
+        gather_scores(arcs, v, node, work.messages)
         first = argmax_of(score)
         second, n_left = -np.inf, 0
         for x in range(score.size):
@@ -179,8 +179,8 @@ def thin_out(arcs: NodeArcs, value: float, bound: float, low: float, work: Bound
 
 
 @leaf
-def push(v: int, x: int, bound: float, depth: int, open_: BranchWork) -> None:
-    """A subproblem is open: node v has state x, or another."""
+def _open_subproblem(v: int, x: int, bound: float, depth: int, open_: BranchWork) -> None:
+    """Open a subproblem: node v has state x, or another."""
     choice = open_.choice
     choice[depth, 0], choice[depth, 1], choice[depth, 2], choice[depth, 3] = v, x, open_.length[0], 0
     open_.bound[depth] = bound
@@ -188,14 +188,14 @@ def push(v: int, x: int, bound: float, depth: int, open_: BranchWork) -> None:
 
 @leaf
 def keep(arcs: NodeArcs, work: BoundedWork) -> None:
-    """The messages of now, to which `restore` goes back."""
+    """Keep the present messages, to which `restore` goes back."""
     for e in range(arcs.ends.shape[0]):
         assign(work.messages.kept[e], work.messages.message[e])
 
 
 @leaf
 def restore(arcs: NodeArcs, work: BoundedWork) -> None:
-    """Messages between nodes that are not settled."""
+    """Restore the messages between nodes that are not settled."""
     state = work.branches.state
     for e in range(arcs.ends.shape[0]):
         if state[arcs.ends[e, 0]] < 0 and state[arcs.ends[e, 1]] < 0:
@@ -221,14 +221,14 @@ def branch_and_bound(
         value, here, v, x = descend(arcs, value, here, low, work)
         if looked == 1:
             keep(arcs, work)
-        if v >= 0 and not closed(value, here):
-            push(v, x, here, depth, open_)
+        if v >= 0 and not is_closed(value, here):
+            _open_subproblem(v, x, here, depth, open_)
             depth += 1
             for other in range(node.shape[1]):
                 if other != x:
                     forbid(v, other, low, node, open_)
             continue
-        while depth > 0 and (open_.choice[depth - 1, 3] == 1 or closed(value, open_.bound[depth - 1])):
+        while depth > 0 and (open_.choice[depth - 1, 3] == 1 or is_closed(value, open_.bound[depth - 1])):
             depth -= 1
         if depth == 0:
             allow_again(0, node, open_)
@@ -250,7 +250,7 @@ def branch_and_bound(
 def descend(
     arcs: NodeArcs, value: float, bound: float, low: float, work: BoundedWork
 ) -> tuple[float, float, int, int]:
-    """Sweeps on a subproblem: the best value now, its bound, and a node and a state to branch on.
+    """Sweep on a subproblem; return the best value, its bound, and a node and a state to branch on.
 
     Messages come from another subproblem: what they say of this one is known after a sweep there and back.
     """
@@ -260,7 +260,7 @@ def descend(
     v = x = -1
     for _ in range(_SWEEPS):
         value = round_best(arcs, value, work)
-        if closed(value, min(bound, now)):
+        if is_closed(value, min(bound, now)):
             break
         before = now
         v, x = thin_out(arcs, value, now, low, work)

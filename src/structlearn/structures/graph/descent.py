@@ -35,8 +35,8 @@ _TEMPERATURES, _SWEEPS_EACH, _COOLING = 12, 10, 0.68
 
 
 @leaf
-def closed(value: float, bound: float) -> bool:
-    """Whether nothing but rounding is missing."""
+def is_closed(value: float, bound: float) -> bool:
+    """Return whether nothing but rounding is missing."""
     return bound - value <= 1e-12 * (abs(bound) + abs(value))
 
 
@@ -55,7 +55,7 @@ def _best_constant(arcs: NodeArcs, work: BoundedWork) -> float:
 
 
 @leaf
-def search(arcs: NodeArcs, most_sweeps: int, tight: bool, work: BoundedWork) -> tuple[float, float]:
+def find_labelling(arcs: NodeArcs, most_sweeps: int, tight: bool, work: BoundedWork) -> tuple[float, float]:
     """states <- the best labelling met; returns its value, and a bound on that of any, or a `tight` one."""
     labels, messages = work.labels, work.messages
     node, table = labels.node, labels.table
@@ -72,7 +72,7 @@ def search(arcs: NodeArcs, most_sweeps: int, tight: bool, work: BoundedWork) -> 
         if t in (next_look, most_sweeps) or (t >= next_rounding and (rests or not tight)):
             next_rounding = t + 1 + t // 4
             value = round_best(arcs, value, work)
-            if closed(value, bound):
+            if is_closed(value, bound):
                 break
         first = bound if t == 1 else first
         if t == next_look:
@@ -98,9 +98,9 @@ def round_best(arcs: NodeArcs, value: float, work: BoundedWork) -> float:
 
 @leaf
 def sweep_on(arcs: NodeArcs, value: float, bound: float, most_sweeps: int, work: BoundedWork) -> float:
-    """A lower bound by sweeps until they rest.
+    """Lower a bound by sweeps until they rest.
 
-    Of two states that is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On the
+    For two states that is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On the
     optimality of tree-reweighted max-product message-passing"), so that no temperature is needed.
     """
     labels, messages = work.labels, work.messages
@@ -116,7 +116,7 @@ def sweep_on(arcs: NodeArcs, value: float, bound: float, most_sweeps: int, work:
 
 @leaf
 def tighten(arcs: NodeArcs, value: float, bound: float, work: BoundedWork) -> float:
-    """A lower bound on what no labelling exceeds, by sweeps at falling temperatures.
+    """Lower the bound that no labelling exceeds, by sweeps at falling temperatures.
 
     At the temperature t the smooth dual is within t n log K of the other: t begins where this is what is
     missing, and falls until it is a hundredth of it.
@@ -137,6 +137,6 @@ def tighten(arcs: NodeArcs, value: float, bound: float, work: BoundedWork) -> fl
         for e in range(arcs.ends.shape[0]):
             assign(messages.message[e], messages.kept[e])
         temperature *= _COOLING
-        if closed(value, bound):
+        if is_closed(value, bound):
             break
     return max(bound, value)

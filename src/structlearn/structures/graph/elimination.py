@@ -18,7 +18,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import leaf
 from structlearn.core.memory import Memory
-from structlearn.core.vectors import argmax_of, max_of
+from structlearn.core.vectors import argmax_of, log_sum, max_of
 from structlearn.structures.graph.orders import EliminationOrder, elimination_order
 from structlearn.structures.graph.pair_scores import add_given
 from structlearn.structures.graphs import Graph
@@ -51,7 +51,7 @@ def elimination_record(
     widest: int = 64,
     memory: Memory | None = None,
 ) -> EliminationRecord:
-    """Orders of the graphs whose messages have at most `most_entries` entries in all, over `widest` nodes."""
+    """Order the graphs whose messages have at most `most_entries` entries in all, over `widest` nodes."""
     widest = min(widest, int(np.log(max(most_entries, 1)) / np.log(max(n_states, 2))))
     columns = {name: array("q") for name in EliminationRecord._fields[:-2]}
     largest = width = 0
@@ -65,12 +65,12 @@ def elimination_record(
             _append(columns, graph, order, n_states, len(columns["node"]))
             largest, width = max(largest, int(total)), max(width, order.width)
     room = memory or Memory()
-    arrays = {name: _kept(name, columns.pop(name), room) for name in tuple(columns)}
+    arrays = {name: _store_column(name, columns.pop(name), room) for name in tuple(columns)}
     return EliminationRecord(**arrays, most_entries=largest, widest=width)
 
 
-def _kept(name: str, values: array[int], memory: Memory) -> Array:
-    """A column in its place; where the pieces of others begin, from their lengths."""
+def _store_column(name: str, values: array[int], memory: Memory) -> Array:
+    """Store a column in its place; of lengths, store where the pieces of others begin."""
     lengths = name.endswith("first")
     kept = memory.empty(len(values) + lengths, np.int64)
     kept[:1] = 0
@@ -135,7 +135,7 @@ def fill_row(plan: EliminationRecord, t: int, node: Array, table: Array, work: S
 
 @leaf
 def child_entry(plan: EliminationRecord, c: int, digit: Array, n_states: int) -> int:
-    """The entry of step c's message for state 0 of its parent, at the states `digit` around the parent."""
+    """Return the entry of step c's message for state 0 of its parent, at states `digit` around the parent."""
     found, stride = plan.message[c], n_states
     for p in range(plan.separator_first[c] + 1, plan.separator_first[c + 1]):
         found += digit[plan.place[p] - 1] * stride
@@ -145,24 +145,12 @@ def child_entry(plan: EliminationRecord, c: int, digit: Array, n_states: int) ->
 
 @leaf
 def next_digits(digit: Array, n_digits: int, n_states: int) -> None:
-    """The following states of a separator, the first changing fastest."""
+    """Step to the following states of a separator, the first changing fastest."""
     for j in range(n_digits):
         digit[j] += 1
         if digit[j] < n_states:
             return
         digit[j] = 0
-
-
-@leaf
-def log_sum(row: Array) -> float:
-    """log sum_x exp row[x]; -inf where all are."""
-    top = max_of(row)
-    if top == -np.inf:
-        return top
-    total = 0.0
-    for x in range(row.size):
-        total += np.exp(row[x] - top)
-    return top + np.log(total)
 
 
 @leaf
@@ -175,7 +163,7 @@ def eliminate(
     work: SeparatorTables,
     soft: bool,
 ) -> float:
-    """All messages of the steps first .. last - 1; the maximum or, `soft`, the log of the sum of all."""
+    """Compute all messages of the steps first .. last - 1; return the maximum or, `soft`, the log-sum."""
     n_states = work.row.size
     value = 0.0
     for t in range(first, last):
@@ -213,7 +201,7 @@ def read_back(
 
 
 @leaf
-def probabilities(
+def write_marginals(
     plan: EliminationRecord,
     first: int,
     last: int,
@@ -246,13 +234,13 @@ def probabilities(
             p = work.probability[plan.message[t] + a]
             if p > 0.0:
                 fill_row(plan, t, node, table, work)
-                found += p * spread(plan, t, p, work, nodes, pairs)
+                found += p * _spread_probability(plan, t, p, work, nodes, pairs)
             next_digits(work.digit, n_digits, n_states)
     return found
 
 
 @leaf
-def spread(
+def _spread_probability(
     plan: EliminationRecord, t: int, p: float, work: SeparatorTables, nodes: Array, pairs: Array
 ) -> float:
     """Deal out the probability p of the separator's states to those of the node; the entropy of these."""

@@ -49,7 +49,7 @@ def load_moves(arcs: NodeArcs, labels: LabelWork, states: Array, proposal: Array
 
 @leaf
 def push_messages(arcs: NodeArcs, message: Array, states: Array, proposal: Array, flow: CutWork) -> None:
-    """The flow that messages to the earlier end of each edge amount to: a start that saves half of the time.
+    """Set the flow that messages to the earlier ends of edges amount to: this start saves half the time.
 
     After Komodakis and Tziritas 2007, "Approximate labeling via graph cuts based on linear programming".
     """
@@ -78,7 +78,7 @@ def fuse(
 
 @leaf
 def expand(arcs: NodeArcs, value: float, bound: float, work: BoundedWork) -> float:
-    """Every state in turn is proposed to all nodes, as long as a round pays; returns the value."""
+    """Propose every state in turn to all nodes, as long as a round pays; return the value."""
     labels, states, proposal, n = work.labels, work.labels.states, work.best, arcs.middle.size
     n_states, in_vain, before = labels.node.shape[1], 0, -np.inf
     while value - before > _PAYS * max(bound - value, 0.0):  # rounding may put the bound below

@@ -25,11 +25,11 @@ from structlearn.structures.graph.elimination import (
     EliminationRecord,
     SeparatorTables,
     eliminate,
-    probabilities,
     read_back,
+    write_marginals,
 )
 from structlearn.structures.graphs import GraphRecord
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, sparsemap_scratch
 
 
@@ -37,7 +37,7 @@ class GraphScores(NamedTuple):
     """Several graphs, how the parts of their edges make tables, and elimination orders."""
 
     n_states: int
-    index: Array  # type: ignore[assignment]
+    part: Array
     sign: Array
     n_tied: int
     graph: GraphRecord
@@ -73,7 +73,7 @@ def label_work(scores: GraphScores) -> LabelWork:
 
 @jitable
 def is_potts(scores: GraphScores) -> bool:
-    """Whether like states alone have a score, the same one: `table` then holds it (see `pair_scores`)."""
+    """Return whether only like states have a score, the same one: `table` then holds it (`pair_scores`)."""
     return scores.n_tied == 1 and scores.sign[0, 0] == 1.0
 
 
@@ -85,8 +85,8 @@ def exact_workspace(structure: ExactGraphs, shape: Shape) -> LabelWork:
 
 
 @leaf
-def sizes(scores: GraphScores, g: int) -> tuple[int, int]:
-    """Numbers of nodes and of edges of a graph."""
+def graph_sizes(scores: GraphScores, g: int) -> tuple[int, int]:
+    """Return the numbers of nodes and of edges of a graph."""
     nodes, edges = scores.graph.nodes, scores.graph.edges
     return nodes[g + 1] - nodes[g], edges[g + 1] - edges[g]
 
@@ -98,7 +98,7 @@ def edge_ends(scores: GraphScores, g: int) -> Array:
 
 @leaf
 def _part(theta: Array, shared: Array, j: int) -> float:
-    """The score of part j: both vectors together are those of all parts, wherever a projection cuts them."""
+    """Return the score of part j: both vectors together hold all parts, wherever a projection cuts them."""
     return theta[j] if j < theta.size else shared[j - theta.size]
 
 
@@ -113,10 +113,10 @@ def _forbid(scores: GraphScores, g: int, n: int, node: Array) -> None:
 
 
 @leaf
-def fill(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWork) -> tuple[int, int]:
-    """The scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); returns n and m."""
+def fill_tables(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWork) -> tuple[int, int]:
+    """Write the scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); return n and m."""
     k = scores.n_states
-    n, m = sizes(scores, g)
+    n, m = graph_sizes(scores, g)
     for v in range(n):
         for x in range(k):
             work.node[v, x] = _part(theta, shared, v * k + x)
@@ -129,15 +129,15 @@ def fill(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWo
                 sign = scores.sign[a, b]
                 work.table[e, a, b] = 0.0
                 if sign != 0.0:
-                    work.table[e, a, b] = sign * _part(theta, shared, begin + scores.index[a, b])
+                    work.table[e, a, b] = sign * _part(theta, shared, begin + scores.part[a, b])
     return n, m
 
 
 @kernel
 def write(scores: GraphScores, g: int, states: Array, vertex: Array) -> None:
-    """The part vector of a labelling."""
+    """Write the part vector of a labelling."""
     k = scores.n_states
-    n, m = sizes(scores, g)
+    n, m = graph_sizes(scores, g)
     ends = edge_ends(scores, g)
     vertex[:] = 0.0
     for v in range(n):
@@ -145,18 +145,18 @@ def write(scores: GraphScores, g: int, states: Array, vertex: Array) -> None:
     for e in range(m):
         a, b = states[ends[e, 0]], states[ends[e, 1]]
         if scores.sign[a, b] != 0.0:
-            vertex[n * k + e * scores.n_tied + scores.index[a, b]] = scores.sign[a, b]
+            vertex[n * k + e * scores.n_tied + scores.part[a, b]] = scores.sign[a, b]
 
 
 @leaf
-def _eliminated(scores: GraphScores, g: int, work: LabelWork, soft: bool) -> float:
+def _eliminate_graph(scores: GraphScores, g: int, work: LabelWork, soft: bool) -> float:
     first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     return eliminate(scores.elimination, first, last, work.node, work.table, work.elimination, soft)
 
 
 @leaf
 def best_by_elimination(scores: GraphScores, g: int, work: LabelWork) -> float:
-    value = _eliminated(scores, g, work, False)
+    value = _eliminate_graph(scores, g, work, False)
     first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     if value > -np.inf:
         read_back(scores.elimination, first, last, work.node, work.table, work.elimination, work.states)
@@ -171,7 +171,7 @@ def best_by_elimination(scores: GraphScores, g: int, work: LabelWork) -> float:
 def exact_maximize(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, vertex: Array
 ) -> float:
-    fill(structure.scores, shape[1], theta, shared, work)
+    fill_tables(structure.scores, shape[1], theta, shared, work)
     value = best_by_elimination(structure.scores, shape[1], work)
     if value == -np.inf:
         vertex[:] = 0.0
@@ -185,8 +185,8 @@ def exact_maximize(
 def exact_max_value(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, vertex: Array
 ) -> float:
-    fill(structure.scores, shape[1], theta, shared, work)
-    return _eliminated(structure.scores, shape[1], work, False)
+    fill_tables(structure.scores, shape[1], theta, shared, work)
+    return _eliminate_graph(structure.scores, shape[1], work, False)
 
 
 @implements(log_partition, ExactGraphs)
@@ -194,8 +194,8 @@ def exact_max_value(
 def exact_log_partition(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, mean: Array
 ) -> float:
-    fill(structure.scores, shape[1], theta, shared, work)
-    return _eliminated(structure.scores, shape[1], work, True)
+    fill_tables(structure.scores, shape[1], theta, shared, work)
+    return _eliminate_graph(structure.scores, shape[1], work, True)
 
 
 @implements(marginals, ExactGraphs)
@@ -204,15 +204,15 @@ def exact_marginals(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, mean: Array
 ) -> float:
     scores, g = structure.scores, shape[1]
-    n, m = fill(scores, g, theta, shared, work)
-    value = _eliminated(scores, g, work, True)
+    n, m = fill_tables(scores, g, theta, shared, work)
+    value = _eliminate_graph(scores, g, work, True)
     mean[:] = 0.0
     if value == -np.inf:
         return value
     k = scores.n_states
     nodes, pairs = np.empty((n, k)), np.empty((m, k, k))
     first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
-    found = probabilities(
+    found = write_marginals(
         scores.elimination, first, last, work.node, work.table, work.elimination, nodes, pairs
     )
     for v in range(n):
@@ -223,7 +223,7 @@ def exact_marginals(
             for b in range(k):
                 sign = scores.sign[a, b]
                 if sign != 0.0:
-                    mean[n * k + e * scores.n_tied + scores.index[a, b]] += sign * pairs[e, a, b]
+                    mean[n * k + e * scores.n_tied + scores.part[a, b]] += sign * pairs[e, a, b]
     work.elimination.row[0] = found
     return value
 
@@ -240,8 +240,8 @@ def exact_entropy(
     log_z: float,
 ) -> float:
     scores = structure.scores
-    n, _ = sizes(scores, shape[1])
-    return clipped(work.elimination.row[0], n * np.log(scores.n_states))
+    n, _ = graph_sizes(scores, shape[1])
+    return clip_entropy(work.elimination.row[0], n * np.log(scores.n_states))
 
 
 # ---- projections: the squared norm covers states, as it does in chains -----------------------------
@@ -259,5 +259,5 @@ def graph_project_workspace(structure: ExactGraphs, shape: Shape) -> SparseMAPSc
 def graph_project(
     structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
 ) -> float:
-    n_curved = sizes(structure.scores, shape[1])[0] * structure.scores.n_states
+    n_curved = graph_sizes(structure.scores, shape[1])[0] * structure.scores.n_states
     return active_set_project(structure, shape, theta[:n_curved], theta[n_curved:], work, point)

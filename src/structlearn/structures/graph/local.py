@@ -29,17 +29,17 @@ from structlearn.structures.graph.bounded import (
     node_arcs,
 )
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
-from structlearn.structures.graph.inference import GraphScores, edge_ends, fill, sizes, write
+from structlearn.structures.graph.inference import GraphScores, edge_ends, fill_tables, graph_sizes, write
 from structlearn.structures.graph.messages import NodeArcs, sweep
 from structlearn.structures.graph.smooth import SmoothWork, smooth_sweep, smooth_work
 from structlearn.structures.graph.transport import TransportWork, couple, transport_work
 from structlearn.structures.graphs import Graph
-from structlearn.structures.labels.label_tree import is_forest
+from structlearn.structures.labels.label_tree import edges_form_forest
 
 #: The first temperature, where 1 is that at which the smooth dual may be off by what is missing; how it falls
 #: from round to round, their number, and the sweeps in each.
 _FIRST, _COOLING, _ROUNDS, _SWEEPS = 3.0, 0.6, 8, 20
-#: Of what was missing, what a good point may miss, and what a round must lower a bound by to be followed.
+#: Shares of what was missing: what a good point may miss, and how far a round must lower the bound to go on.
 _ENOUGH, _PAYS = 0.05, 0.01
 #: Beliefs of less are no part of a point.
 _LEAST_BELIEF = 1e-3
@@ -67,8 +67,8 @@ class LocalWork(NamedTuple):
 def local_elimination(
     graphs: Sequence[Graph], n_states: int, memory: Memory | None = None
 ) -> EliminationRecord:
-    """Orders by which the forests are eliminated, and they alone."""
-    forests = np.array([is_forest(*graph) for graph in graphs])
+    """Return orders for the elimination of the forests, and of these alone."""
+    forests = np.array([edges_form_forest(*graph) for graph in graphs])
     largest = max(graph.n_nodes for graph in graphs) * n_states
     record = elimination_record(graphs, n_states, largest, memory=memory)
     return record._replace(exact=record.exact * forests)
@@ -90,19 +90,19 @@ def local_workspace(structure: LocalGraphs, shape: Shape) -> LocalWork:
 
 
 @leaf
-def _closed(value: float, bound: float) -> bool:
+def _is_closed(value: float, bound: float) -> bool:
     return bound - value <= _CLOSED * (abs(bound) + abs(value))
 
 
 @leaf
 def _temperature(arcs: NodeArcs, missing: float, n_states: int) -> float:
-    """Where the smooth dual, within t n log K of the other, may be off by what is missing."""
+    """Return a temperature at which the smooth dual, within t n log K, may be off by what is missing."""
     return missing / (arcs.middle.size * np.log(n_states))
 
 
 @leaf
 def anneal(arcs: NodeArcs, temperature: float, work: LocalWork) -> None:
-    """The sweeps of a round."""
+    """Run the sweeps of a round."""
     labels, messages, smooth = work.bounded.labels, work.bounded.messages, work.smooth
     for s in range(_SWEEPS):
         smooth_sweep(arcs, True, labels.node, labels.table, temperature, s == 0, messages, smooth)
@@ -111,7 +111,7 @@ def anneal(arcs: NodeArcs, temperature: float, work: LocalWork) -> None:
 
 @leaf
 def _read_bound(arcs: NodeArcs, work: LocalWork) -> float:
-    """The dual value of the messages, after a sweep without temperature; the messages stay."""
+    """Return the dual value of the messages, after a sweep without temperature; the messages stay."""
     labels, messages = work.bounded.labels, work.bounded.messages
     for e in range(arcs.ends.shape[0]):
         assign(messages.kept[e], messages.message[e])
@@ -124,16 +124,16 @@ def _read_bound(arcs: NodeArcs, work: LocalWork) -> float:
 
 @leaf
 def _may_have(scores: GraphScores, row: int, x: int) -> bool:
-    """Whether the node of a row of all graphs may have state x."""
+    """Return whether the node of a row of all graphs may have state x."""
     return scores.allowed.shape[0] == 0 or scores.allowed[row, x] != 0
 
 
 @leaf
 def _distributions(scores: GraphScores, g: int, temperature: float, work: LocalWork) -> None:
-    """Those of the nodes, from their beliefs in the states that they may have, without what is small."""
+    """Compute the nodes' distributions from their beliefs in allowed states, without what is small."""
     belief, nodes = work.smooth.belief, work.nodes
     k, first = nodes.shape[1], scores.graph.nodes[g]
-    for v in range(sizes(scores, g)[0]):
+    for v in range(graph_sizes(scores, g)[0]):
         top = -np.inf
         for x in range(k):
             top = max(top, belief[v, x] if _may_have(scores, first + v, x) else -np.inf)
@@ -153,9 +153,9 @@ def _distributions(scores: GraphScores, g: int, temperature: float, work: LocalW
 
 @kernel
 def _write_point(scores: GraphScores, g: int, work: LocalWork, point: Array) -> None:
-    """The part vector of the nodes' distributions, coupled along each edge."""
+    """Write the part vector of the nodes' distributions, coupled along each edge."""
     nodes, table, pair, k = work.nodes, work.bounded.labels.table, work.pair, scores.n_states
-    n, m = sizes(scores, g)
+    n, m = graph_sizes(scores, g)
     ends = edge_ends(scores, g)
     point[:] = 0.0
     for v in range(n):
@@ -167,12 +167,12 @@ def _write_point(scores: GraphScores, g: int, work: LocalWork, point: Array) -> 
         for a in range(k):
             for b in range(k):
                 if pair[a, b] > 0.0:
-                    point[begin + scores.index[a, b]] += scores.sign[a, b] * pair[a, b]
+                    point[begin + scores.part[a, b]] += scores.sign[a, b] * pair[a, b]
 
 
 @leaf
 def _value_at(theta: Array, shared: Array, point: Array) -> float:
-    """<theta, z>; -inf where z has what is forbidden."""
+    """Return <theta, z>; -inf where z has what is forbidden."""
     value = 0.0
     for j in range(point.size):
         if point[j] != 0.0:
@@ -216,13 +216,13 @@ def local_maximize(
     structure: LocalGraphs, shape: Shape, theta: Array, shared: Array, work: LocalWork, vertex: Array
 ) -> float:
     inner, g = structure.bounded, shape[1]
-    fill(inner.scores, g, theta, shared, work.bounded.labels)
+    fill_tables(inner.scores, g, theta, shared, work.bounded.labels)
     value, bound = best_labelling(inner, g, False, work.bounded)[:2]
     vertex[:] = 0.0
     if value == -np.inf:
         return value
     write(inner.scores, g, work.bounded.labels.states, vertex)
-    if _closed(value, bound):
+    if _is_closed(value, bound):
         return value
     return _best_point(inner, g, value, bound, theta, shared, work, vertex)
 
@@ -232,11 +232,11 @@ def local_maximize(
 def local_max_value(
     structure: LocalGraphs, shape: Shape, theta: Array, shared: Array, work: LocalWork, vertex: Array
 ) -> float:
-    """An upper bound of the maximum."""
+    """Return an upper bound of the maximum."""
     inner, g = structure.bounded, shape[1]
-    fill(inner.scores, g, theta, shared, work.bounded.labels)
+    fill_tables(inner.scores, g, theta, shared, work.bounded.labels)
     value, bound = best_labelling(inner, g, False, work.bounded)[:2]
-    if value == -np.inf or _closed(value, bound):
+    if value == -np.inf or _is_closed(value, bound):
         return bound
     arcs = node_arcs(inner, g)
     temperature = _temperature(arcs, bound - value, inner.scores.n_states)

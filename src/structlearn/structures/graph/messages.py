@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import inlined, leaf
+from structlearn.core.kernels import inline, leaf
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.graph.pair_scores import add_given, pair_score
 
@@ -53,8 +53,8 @@ class MessageWork(NamedTuple):
     sent: Array
 
 
-@inlined
-def gather(arcs: NodeArcs, v: int, node: Array, work: MessageWork) -> float:
+@inline
+def gather_scores(arcs: NodeArcs, v: int, node: Array, work: MessageWork) -> float:
     """score[x] <- what node v and all messages to it say of state x, less the maximum, which is returned."""
     score, message = work.score, work.message
     n_states = score.size
@@ -70,7 +70,7 @@ def gather(arcs: NodeArcs, v: int, node: Array, work: MessageWork) -> float:
     return top
 
 
-@inlined
+@inline
 def send(table: Array, e: int, ahead: bool, share: float, work: MessageWork) -> float:
     """message[e, y] <- max_x share score[x] - message[e, x] + table[e, x, y], less its maximum (returned)."""
     score, sent, message = work.score, work.sent, work.message
@@ -94,7 +94,7 @@ def send(table: Array, e: int, ahead: bool, share: float, work: MessageWork) -> 
     return take_off_maximum(message, e)
 
 
-@inlined
+@inline
 def take_off_maximum(message: Array, e: int) -> float:
     top = message[e, 0]
     for y in range(1, message.shape[1]):
@@ -104,9 +104,9 @@ def take_off_maximum(message: Array, e: int) -> float:
     return top
 
 
-@inlined
+@inline
 def send_potts(likes: float, e: int, work: MessageWork) -> float:
-    """The same where like states have one score and unlike ones none, in K steps instead of K * K."""
+    """Send where like states have one score and unlike ones none, in K steps instead of K * K."""
     sent, message = work.sent, work.message
     n_states = sent.size
     if likes >= 0.0:
@@ -139,7 +139,7 @@ def fill_powers(table: Array, n_edges: int, temperature: float, power: Array) ->
                 power[e, a, b] = np.exp((table[e, a, b] - top) / temperature)
 
 
-@inlined
+@inline
 def add_powers(power: float, attracts: bool, e: int, work: MessageWork) -> None:
     """message[e, y] <- sum_x sent[x] times the power of like states, or of unlike ones: one of them is 1.
 
@@ -155,9 +155,9 @@ def add_powers(power: float, attracts: bool, e: int, work: MessageWork) -> None:
         message[e, y] = like * sent[y] + unlike * others
 
 
-@inlined
+@inline
 def send_soft(table: Array, e: int, ahead: bool, share: float, temperature: float, work: MessageWork) -> None:
-    """`send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
+    """Run `send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
     score, sent, message, power = work.score, work.sent, work.message, work.power
     n_states = score.size
     for x in range(n_states):
@@ -181,9 +181,9 @@ def send_soft(table: Array, e: int, ahead: bool, share: float, temperature: floa
     take_off_maximum(message, e)
 
 
-@inlined
+@inline
 def send_all(arcs: NodeArcs, v: int, forward: bool, table: Array, work: MessageWork) -> float:
-    """Node v sends to the later nodes, or to the earlier ones, after `gather`; returns what is taken off."""
+    """Send from node v to the later (or earlier) nodes, after `gather_scores`; return what is taken off."""
     share = share_of(arcs, v)
     taken = 0.0
     a, b = (arcs.middle[v], arcs.first[v + 1]) if forward else (arcs.first[v], arcs.middle[v])
@@ -193,21 +193,21 @@ def send_all(arcs: NodeArcs, v: int, forward: bool, table: Array, work: MessageW
     return taken
 
 
-@inlined
+@inline
 def share_of(arcs: NodeArcs, v: int) -> float:
-    """Each chain of nodes in their order that leads through v has this share of its score."""
+    """Return the share of v's score that each chain of nodes in their order through v has."""
     before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
     return 1.0 / max(before, after, 1)
 
 
 @leaf
 def sweep(arcs: NodeArcs, forward: bool, node: Array, table: Array, work: MessageWork) -> float:
-    """Every node sends to the later ones, in their order, or to the earlier ones; returns the bound."""
+    """Let every node send to the later ones, in their order, or to the earlier ones; return the bound."""
     n = arcs.middle.size
     bound = 0.0
     for t in range(n):
         v = t if forward else n - 1 - t
-        bound += gather(arcs, v, node, work)
+        bound += gather_scores(arcs, v, node, work)
         bound += send_all(arcs, v, forward, table, work)
     return bound
 
@@ -216,11 +216,11 @@ def sweep(arcs: NodeArcs, forward: bool, node: Array, table: Array, work: Messag
 def sweep_soft(
     arcs: NodeArcs, forward: bool, node: Array, table: Array, temperature: float, work: MessageWork
 ) -> None:
-    """The same at a temperature, for which there are `fill_powers`."""
+    """Sweep at a temperature, for which there are `fill_powers`."""
     n = arcs.middle.size
     for t in range(n):
         v = t if forward else n - 1 - t
-        gather(arcs, v, node, work)
+        gather_scores(arcs, v, node, work)
         a, b = (arcs.middle[v], arcs.first[v + 1]) if forward else (arcs.first[v], arcs.middle[v])
         for p in range(a, b):
             e = arcs.edge[p]
@@ -231,7 +231,7 @@ def sweep_soft(
 def round_messages(
     arcs: NodeArcs, node: Array, table: Array, work: MessageWork, settled: Array, states: Array
 ) -> None:
-    """One node after the other takes its best state, given those before it and messages of those after it.
+    """Let nodes in turn take their best state, given those before them and messages of those after.
 
     settled : the states of nodes that have but one, -1 of the others.
     """
@@ -249,7 +249,7 @@ def round_messages(
         states[v] = argmax_of(score)
 
 
-@inlined
+@inline
 def given_neighbours(
     arcs: NodeArcs, v: int, last: int, node: Array, table: Array, states: Array, score: Array
 ) -> None:
@@ -266,7 +266,7 @@ def given_neighbours(
 def improve(
     arcs: NodeArcs, node: Array, table: Array, work: MessageWork, settled: Array, states: Array
 ) -> None:
-    """One node after the other that is not settled takes its best state, given all others, until none does.
+    """Let unsettled nodes in turn take their best state, given all others, until none changes.
 
     The number of rounds is bounded: equal states may seem better in turn, by rounding.
     """
@@ -285,9 +285,9 @@ def improve(
             break
 
 
-@inlined
+@inline
 def value_of(arcs: NodeArcs, node: Array, table: Array, states: Array) -> float:
-    """The score of a labelling."""
+    """Return the score of a labelling."""
     ends, value = arcs.ends, 0.0
     for v in range(arcs.middle.size):
         value += node[v, states[v]]

@@ -9,7 +9,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.structures.graphs import Graph
-from structlearn.structures.labels.label_tree import is_forest
+from structlearn.structures.labels.label_tree import edges_form_forest
 
 #: No order is looked for in graphs with cycles and more nodes: sets of nodes would take more than 32 MB.
 MOST_NODES = 1 << 14
@@ -29,8 +29,8 @@ class EliminationOrder(NamedTuple):
 
 
 def elimination_order(graph: Graph, widest: int) -> EliminationOrder | None:
-    """The node whose elimination adds the fewest edges comes next (min-fill); None above a width."""
-    if widest >= 1 and is_forest(graph.n_nodes, graph.edges):
+    """Eliminate next the node that adds the fewest edges (min-fill); return None above a width."""
+    if widest >= 1 and edges_form_forest(graph.n_nodes, graph.edges):
         return _leaves_first(graph)
     if graph.n_nodes > MOST_NODES:
         return None
@@ -46,7 +46,7 @@ def elimination_order(graph: Graph, widest: int) -> EliminationOrder | None:
 
 
 def _leaves_first(graph: Graph) -> EliminationOrder:
-    """Of a forest: each node after its children."""
+    """Order a forest: each node after its children."""
     neighbours: list[list[int]] = [[] for _ in range(graph.n_nodes)]
     for a, b in graph.edges.tolist():
         neighbours[a].append(b)
@@ -76,8 +76,8 @@ def min_fill(edges: Array, widest: int, near: Array, nodes: Array) -> bool:
     """
     n = nodes.size
     for e in range(edges.shape[0]):
-        add(near[edges[e, 0]], edges[e, 1])
-        add(near[edges[e, 1]], edges[e, 0])
+        _add_bit(near[edges[e, 0]], edges[e, 1])
+        _add_bit(near[edges[e, 1]], edges[e, 0])
     fill, degree = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     left = np.ones(n, dtype=np.bool_)
     for v in range(n):
@@ -93,7 +93,7 @@ def min_fill(edges: Array, widest: int, near: Array, nodes: Array) -> bool:
         if degree[best] > widest:
             return False
         nodes[t], left[best] = best, False
-        join(best, near, changed)
+        _join_neighbours(best, near, changed)
         for k in range(changed.size):
             while changed[k] != 0:
                 u = k * _WORD + lowest(changed[k])
@@ -103,21 +103,21 @@ def min_fill(edges: Array, widest: int, near: Array, nodes: Array) -> bool:
 
 
 @kernel
-def join(v: int, near: Array, changed: Array) -> None:
-    """The neighbours of v become neighbours of each other, and lose v; `changed`: whose fill may have."""
+def _join_neighbours(v: int, near: Array, changed: Array) -> None:
+    """Join the neighbours of v with each other, and remove v; `changed` marks those whose fill may change."""
     for j in range(near.shape[1]):
         word = near[v, j]
         while word != 0:
             u = j * _WORD + lowest(word)
             word &= word - np.uint64(1)
-            add(changed, u)
-            add(near[u], u)  # so that u is not new to itself
+            _add_bit(changed, u)
+            _add_bit(near[u], u)  # so that u is not new to itself
             new = False
             for k in range(near.shape[1]):
                 new |= near[v, k] & ~near[u, k] != 0
                 near[u, k] |= near[v, k]
-            remove(near[u], u)
-            remove(near[u], v)
+            _remove_bit(near[u], u)
+            _remove_bit(near[u], v)
             if new:
                 for k in range(near.shape[1]):
                     changed[k] |= near[u, k]
@@ -125,7 +125,7 @@ def join(v: int, near: Array, changed: Array) -> None:
 
 @kernel
 def missing_pairs(v: int | np.int64, near: Array) -> tuple[int, np.int64]:
-    """The number of v's neighbours, and twice that of their pairs that are no neighbours."""
+    """Return the number of v's neighbours, and twice that of their pairs that are no neighbours."""
     degree, joined = 0, np.int64(0)
     for j in range(near.shape[1]):
         word = near[v, j]
@@ -139,24 +139,24 @@ def missing_pairs(v: int | np.int64, near: Array) -> tuple[int, np.int64]:
 
 
 @kernel
-def add(bits: Array, v: int | np.int64) -> None:
+def _add_bit(bits: Array, v: int | np.int64) -> None:
     bits[v // _WORD] |= np.uint64(1) << np.uint64(v % _WORD)
 
 
 @kernel
-def remove(bits: Array, v: int | np.int64) -> None:
+def _remove_bit(bits: Array, v: int | np.int64) -> None:
     bits[v // _WORD] &= ~(np.uint64(1) << np.uint64(v % _WORD))
 
 
 @kernel
 def lowest(word: np.uint64) -> np.int64:
-    """The place of the lowest one."""
+    """Return the place of the lowest one."""
     return count_bits((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
 @kernel
 def count_bits(word: np.uint64) -> np.int64:
-    """Ones in a word, summed in ever wider fields."""
+    """Count the ones in a word, summed in ever wider fields."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

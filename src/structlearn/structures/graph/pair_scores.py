@@ -6,20 +6,20 @@
 from __future__ import annotations
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import inlined, leaf
+from structlearn.core.kernels import inline, leaf
 
 
-@inlined
+@inline
 def pair_score(table: Array, e: int, a: int, b: int) -> float:
-    """The score of the states a and b at the first and the second end of edge e."""
+    """Return the score of the states a and b at the first and the second end of edge e."""
     if table.shape[1] == 1:
         return table[e, 0, 0] if a == b else 0.0
     return table[e, a, b]
 
 
-@inlined
+@inline
 def add_given(table: Array, e: int, ahead: int, other: int, score: Array) -> None:
-    """score[x] += that of x at one end of edge e, the first where `ahead`, and `other` at the other end."""
+    """Add to score[x] that of x at one end of edge e, the first where `ahead`, and `other` at the other."""
     if table.shape[1] == 1:
         score[other] += table[e, 0, 0]
     elif ahead:
@@ -32,7 +32,7 @@ def add_given(table: Array, e: int, ahead: int, other: int, score: Array) -> Non
 
 @leaf
 def attraction(table: Array, e: int) -> float:
-    """Of two states: what like ones at the ends of an edge have more than unlike ones."""
+    """Return what like states at the ends of an edge score more than unlike ones, for two states."""
     if table.shape[1] == 1:
         return 2.0 * table[e, 0, 0]
     return table[e, 0, 0] + table[e, 1, 1] - table[e, 0, 1] - table[e, 1, 0]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
+from structlearn.core.forms import count
 from structlearn.core.memory import Memory
 from structlearn.structures.base import (
     SparseVertices,
@@ -23,22 +24,22 @@ from structlearn.structures.graph import projection, shared_bounds  # noqa: F401
 from structlearn.structures.graph.answers import GraphAnswer, graph_answer
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
-from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fill, label_work
+from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fill_tables, label_work
 from structlearn.structures.graph.local import LocalGraphs, local_elimination
 from structlearn.structures.graph.partition_bound import log_partition_bound
 from structlearn.structures.graph.tables import pair_table
 from structlearn.structures.graphs import Graph, graph_record, make_graph
-from structlearn.structures.registry import check_graph, count, stored
+from structlearn.structures.registry import check_graph, stored
 from structlearn.structures.registry import pairs as pairs_form
 from structlearn.structures.rows import label_indices, row_costs
 
-#: Messages of variable elimination have at most so many entries in all: 32 MB.
+#: The most entries of all messages of variable elimination: 32 MB.
 MOST_ENTRIES = 1 << 22
 #: Up to here elimination takes milliseconds, about as long as message passing.
 QUICK_ENTRIES = 1 << 18
 #: Sweeps of message passing before it gives up.
 MOST_SWEEPS = 200
-#: Branch and bound visits every node so often, on average, for a tight bound.
+#: The average number of visits of a node by branch and bound, for a tight bound.
 MOST_VISITS = 1600
 #: Subproblems of branch and bound before it gives up, with inference="exact".
 MOST_BRANCHES = 10_000
@@ -128,7 +129,7 @@ class PairwiseGraphs(Structure):
         raise ValueError(f'polytope must be "marginal" or "local"; got {self.polytope!r}.')
 
     def _why_no_marginals(self) -> str:
-        """Why there are no marginals."""
+        """Say why there are no marginals."""
         g = int(np.flatnonzero(self.elimination.exact == 0)[0])
         n_nodes, edges = self.graphs[g]
         which = (
@@ -157,11 +158,11 @@ class PairwiseGraphs(Structure):
         )
 
     def solve(self, theta: ArrayLike, shape: Shape | None = None) -> GraphAnswer:
-        """The best labelling of one graph that is found, its score, a bound, and the method by its name.
+        """Return the best labelling of one graph that is found, its score, a bound, and the method's name.
 
         The shape says which graph it is, where several have as many parts.
         """
-        scores, found_shape = self._checked(theta) if shape is None else (np.asarray(theta), shape)
+        scores, found_shape = self.read_scores(theta) if shape is None else (np.asarray(theta), shape)
         record, g = self.record, found_shape[1]
         record = record.bounded if isinstance(record, LocalGraphs) else record
         found = graph_answer(record, g, int(self.n_nodes[g]), scores)
@@ -170,14 +171,14 @@ class PairwiseGraphs(Structure):
         return found
 
     def log_partition_bound(self, theta: ArrayLike) -> float:
-        """A number that log Z, the log of the sum of exp <theta, y> over all y, does not exceed.
+        """Return a number that log Z, the log of the sum of exp <theta, y> over all y, does not exceed.
 
         Tree-reweighted: for graphs that are too wide for `marginals`; of forests it is log Z.
         """
-        scores, (_, g) = self._checked(theta)
+        scores, (_, g) = self.read_scores(theta)
         tables = self._scores()
         work = label_work(tables)
-        n, m = fill(tables, g, scores, np.empty(0), work)
+        n, m = fill_tables(tables, g, scores, np.empty(0), work)
         return log_partition_bound(self.graphs[g], work.node[:n], work.table[:m])
 
     @property
@@ -209,7 +210,7 @@ class PairwiseGraphs(Structure):
         return np.concatenate(rows).astype(np.uint8)
 
     def _middle(self) -> Array:
-        """Of each node, the first of its arcs to a later node, within its graph."""
+        """Return for each node the first of its arcs to a later node, within its graph."""
         found, at = self.memory.empty(self.n_nodes.sum(), np.int32), 0
         for n_nodes, edges in self.graphs:
             ends = np.sort(edges, axis=1).T
@@ -230,12 +231,12 @@ class PairwiseGraphs(Structure):
 
     @cached_property
     def n_parts(self) -> Array:
-        """Number of parts of each graph."""
+        """The number of parts of each graph."""
         return self.n_nodes * self.n_states + self.n_edges * self.table.n_parts
 
     @property
     def shapes(self) -> list[Shape]:
-        """That of each graph."""
+        """The shape of each graph."""
         return [(int(size), g) for g, size in enumerate(self.n_parts)]
 
     def fits(self, shape: Shape | Array) -> bool | Array:
@@ -247,7 +248,7 @@ class PairwiseGraphs(Structure):
         return self.n_nodes[shape[1]] * self.n_states
 
     def shape(self, theta: Array) -> Shape:
-        """The graph with as many parts; ValueError if there is none, or another one."""
+        """Return the graph with as many parts; ValueError if there is none, or another one."""
         fit = np.flatnonzero(self.n_parts == np.size(theta))
         if fit.size == 1:
             return int(np.size(theta)), int(fit[0])
@@ -269,7 +270,7 @@ class PairwiseGraphs(Structure):
     # ---- outputs -----------------------------------------------------------------------------------
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """Ones for the states y of the nodes, and for the pairs of states along edges."""
+        """Return ones for the states y of the nodes, and for the pairs of states along edges."""
         which = self._graph_of(np.size(np.asarray(y)), shape)
         gold = self.encode_many([y], np.array([[self.n_parts[which], which]]))
         return gold.dense(0, int(self.n_parts[which]))
@@ -285,7 +286,7 @@ class PairwiseGraphs(Structure):
                     f"A graph of {graph.n_nodes} nodes needs one label per node; got {states.size}."
                 )
             a, b = states[graph.edges[:, 0]], states[graph.edges[:, 1]]
-            edge = graph.n_nodes * k + np.arange(len(graph.edges)) * table.n_parts + table.index[a, b]
+            edge = graph.n_nodes * k + np.arange(len(graph.edges)) * table.n_parts + table.part[a, b]
             sign = table.sign[a, b]
             indices += [np.arange(graph.n_nodes) * k + states, edge[sign != 0]]
             values += [np.ones(graph.n_nodes), sign[sign != 0]]
@@ -302,14 +303,14 @@ class PairwiseGraphs(Structure):
         return int(fit[0])
 
     def decode(self, vertex: Array) -> Array:
-        """The states of the nodes."""
+        """Return the states of the nodes."""
         n_nodes = self.graphs[self.shape(vertex)[1]].n_nodes
         return np.argmax(vertex[: n_nodes * self.n_states].reshape(n_nodes, -1), axis=1)
 
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """1 on each wrong state, over the number of nodes where normalised; zero on edges.
+        """Return 1 on each wrong state, over the number of nodes where normalised; zero on edges.
 
         `weights` of shape (K,) by gold state or (K, K) as [gold, predicted]; `nodes` of shape (n_nodes,).
         """

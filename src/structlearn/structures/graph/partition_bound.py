@@ -20,7 +20,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
-from structlearn.structures.graph.elimination import log_sum
+from structlearn.core.vectors import log_sum
 from structlearn.structures.graph.pair_scores import pair_score
 from structlearn.structures.graphs import Graph
 
@@ -39,7 +39,7 @@ class SumOrder(NamedTuple):
 
 
 def sum_order(graph: Graph) -> SumOrder:
-    """The node of the fewest neighbours comes next."""
+    """Sum out next the node of the fewest neighbours."""
     around: list[list[tuple[int, int, bool]]] = [[] for _ in range(graph.n_nodes)]
     for e, (a, b) in enumerate(graph.edges.tolist()):
         around[a].append((e, b, True))
@@ -77,7 +77,7 @@ class SumWork(NamedTuple):
 
 
 def log_partition_bound(graph: Graph, node: Array, table: Array, most_steps: int = MOST_STEPS) -> float:
-    """A number that log Z does not exceed; of a forest log Z itself. For `table` see `pair_scores`."""
+    """Return a number that log Z does not exceed; of a forest log Z. For `table` see `pair_scores`."""
     from scipy.optimize import minimize
 
     order, split = sum_order(graph), np.zeros((len(graph.edges), node.shape[1]))
@@ -100,7 +100,7 @@ def log_partition_bound(graph: Graph, node: Array, table: Array, most_steps: int
 def bound_and_gradient(
     order: SumOrder, node: Array, table: Array, split: Array, gradient: Array, work: SumWork
 ) -> float:
-    """The bound where edge e has the part total / d + split[e] - their mean; gradient <- that by split."""
+    """Return the bound where edge e has total / d + split[e] - their mean; gradient <- that by split."""
     n, k = node.shape
     total, belief, row = work.total, work.belief, work.row
     bound = 0.0
@@ -150,7 +150,7 @@ def _mean(order: SumOrder, t: int, values: Array, out: Array) -> None:
 
 @kernel
 def sum_out(order: SumOrder, t: int, p: int, y: int, table: Array, split: Array, work: SumWork) -> float:
-    """1 / d log sum_x exp row[x], row[x] = d times what the factor of edge p says of x, with y at its end."""
+    """Return 1 / d log sum_x exp row[x]; row[x] is d times the factor of edge p at x, with y at its end."""
     v, d, e = order.node[t], order.first[t + 1] - order.first[t], order.edge[p]
     for x in range(work.row.size):
         pair = pair_score(table, e, x, y) if order.ahead[p] else pair_score(table, e, y, x)

@@ -14,7 +14,7 @@ from structlearn.core.contract import Array, Shape, max_value, project, project_
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import longest_range
 from structlearn.structures.graph.bounded import BoundedGraphs
-from structlearn.structures.graph.inference import GraphScores, sizes
+from structlearn.structures.graph.inference import GraphScores, graph_sizes
 from structlearn.structures.graph.local import LocalGraphs
 from structlearn.structures.sparsemap import (
     MOST_ATOMS,
@@ -23,9 +23,9 @@ from structlearn.structures.sparsemap import (
     sparsemap_scratch,
 )
 
-#: Atoms take at most about so many numbers: 64 MB.
+#: The most numbers, about, that atoms take: 64 MB.
 _MOST_NUMBERS = 1 << 23
-#: But there are at least so many.
+#: The least number of atoms, whatever they take.
 _FEWEST = 16
 
 
@@ -73,8 +73,8 @@ def project_with_bound(
     work: SparseMAPScratch,
     point: Array,
 ) -> float:
-    """The projection over the states of nodes, as in chains; its value, or a bound of the best one."""
-    n_curved = sizes(scores, shape[1])[0] * scores.n_states
+    """Project onto the states of nodes, as in chains; return the value, or a bound of the best one."""
+    n_curved = graph_sizes(scores, shape[1])[0] * scores.n_states
     states, pairs = theta[:n_curved], theta[n_curved:]
     value = active_set_project(structure, shape, states, pairs, work, point)
     if value == -np.inf:

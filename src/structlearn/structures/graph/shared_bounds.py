@@ -13,7 +13,7 @@ from structlearn.core import contract as of
 from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import INT, c_function
 from structlearn.core.kernels import implements, leaf
-from structlearn.core.words import PackedWords, Words, call, load, vector
+from structlearn.core.words import PackedWords, Words, call, load_words, vector
 from structlearn.structures.erased import OUTPUT, ErasedStructure, erase_whole, erases
 from structlearn.structures.graph.bounded import BoundedGraphs, bounded_answer
 
@@ -38,7 +38,7 @@ def answer(
     n: int,
     tight: int,
 ) -> float:
-    structure, work = load(me)
+    structure, work = load_words(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return bounded_answer(structure, (rows, columns), local, others, work, vector(vertex, n), tight == 1)
 
@@ -63,7 +63,7 @@ def shared_max_value(
 def erase_bounds(
     record: BoundedGraphs, largest: Shape, operations: frozenset[str]
 ) -> tuple[ErasedStructure, object]:
-    """Projections have scratch memory of their own."""
+    """Erase a record whose projections have scratch memory of their own."""
     words = Words(record, of.workspace(record, largest))
     shared = SharedBounds(words.address, answer.address(words.kind))
     erased, owners = erase_whole(shared, largest, operations - {"project"})

@@ -20,7 +20,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import jitable, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.chain.exponential import exponential
-from structlearn.structures.graph.messages import MessageWork, NodeArcs, gather
+from structlearn.structures.graph.messages import MessageWork, NodeArcs, gather_scores
 from structlearn.structures.graph.pair_scores import pair_score
 
 #: A sum of exponentials that is less counts as this.
@@ -43,8 +43,10 @@ def smooth_work(n: int, m: int, k: int) -> SmoothWork:
 
 
 @leaf
-def take_up(table: Array, e: int, ahead: bool, temperature: float, sent: Array, smooth: SmoothWork) -> None:
-    """Offsets and kernel of edge e <- those at which what is `sent` has exponentials of at most 1."""
+def _take_up_message(
+    table: Array, e: int, ahead: bool, temperature: float, sent: Array, smooth: SmoothWork
+) -> None:
+    """Set offsets and kernel of edge e to those at which `sent` has exponentials of at most 1."""
     first, second, matrix = smooth.first, smooth.second, smooth.kernel
     n_states = sent.size
     for x in range(n_states):
@@ -107,14 +109,14 @@ def smooth_sweep(
     work: MessageWork,
     smooth: SmoothWork,
 ) -> None:
-    """Every node sends to the later ones, in their order, or to the earlier ones, and notes its belief.
+    """Let every node send to the later ones, in their order, or to the earlier ones, and note its belief.
 
     anew : whether offsets are taken up, as they must be in the first sweep at a temperature.
     """
     n, score, sent = arcs.middle.size, work.score, work.sent
     for t in range(n):
         v = t if forward else n - 1 - t
-        gather(arcs, v, node, work)
+        gather_scores(arcs, v, node, work)
         before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
         share = 1.0 / max(before, after, 1)
         for x in range(score.size):
@@ -127,5 +129,5 @@ def smooth_sweep(
             for x in range(score.size):
                 sent[x] = score[x] - work.message[e, x]
             if anew:
-                take_up(table, e, ahead, temperature, sent, smooth)
+                _take_up_message(table, e, ahead, temperature, sent, smooth)
             send_smooth(e, ahead, temperature, work, smooth)

@@ -18,15 +18,15 @@ TABLES = {
 
 
 class PairTable(NamedTuple):
-    """The table of an edge is sign[a, b] times its part index[a, b]."""
+    """The table of an edge is sign[a, b] times its part number part[a, b]."""
 
-    index: Array  # type: ignore[assignment]
+    part: Array
     sign: Array
     n_parts: int
 
 
 def pair_table(kind: str, n_states: int) -> PairTable:
-    """The table of this name; ValueError for another."""
+    """Return the table of this name; ValueError for another."""
     if kind not in TABLES:
         raise ValueError(f"pairs is one of {', '.join(map(repr, TABLES))}; got {kind!r}.")
     k = n_states

@@ -70,7 +70,7 @@ def couple(table: Array, e: int, p: Array, q: Array, pi: Array, work: TransportW
 
 @leaf
 def _support(p: Array, side: int, work: TransportWork) -> int:
-    """List the states with mass; returns their number."""
+    """List the states with mass; return their number."""
     n = 0
     for a in range(p.size):
         if p[a] > 0.0:
@@ -88,7 +88,7 @@ def _move(i: int, j: int, amount: float, work: TransportWork) -> None:
 
 @leaf
 def _best_paths(n: int, m: int, equal: float, work: TransportWork) -> int:
-    """Gains of the best paths from states with mass left; returns the best end that wants some, or -1."""
+    """Find the best paths from states with mass left; return the best end that wants some, or -1."""
     left, gain, whence, score = work.left, work.gain, work.whence, work.score
     for i in range(n):
         gain[0, i], whence[0, i] = 0.0 if left[0, i] > _NOTHING else -np.inf, -1

@@ -21,7 +21,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 
 #: Scores of the labellings of all labels and of all but the last, by code, and the entropy.
 Tables: TypeAlias = tuple[Array, Array, Array]
@@ -51,7 +51,7 @@ def enumeration_record(n_labels: int, edges: Array) -> EnumerationRecord:
 @implements(workspace, EnumerationRecord)
 @jitable
 def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> Tables:
-    """Room for a score of each labelling of all labels, of all labels but the last, and for the entropy."""
+    """Allocate a score for each labelling of all labels, of all but the last, and for the entropy."""
     n_labels = shape[1]
     return np.empty(1 << n_labels), np.empty(1 << (n_labels - 1)), np.zeros(1)
 
@@ -124,7 +124,7 @@ def enumeration_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    return clipped(work[2][0], theta.size * np.log(2.0))
+    return clip_entropy(work[2][0], theta.size * np.log(2.0))
 
 
 @implements(marginals, EnumerationRecord)
@@ -132,7 +132,7 @@ def enumeration_entropy(
 def enumeration_marginals(
     graph: EnumerationRecord, shape: Shape, theta: Array, shared: Array, work: Tables, mean: Array
 ) -> float:
-    """The doubling backwards: labels leave one by one, each with the weights of its pairs with those left.
+    """Run the doubling backwards: labels leave one by one, each with the weights of its pairs.
 
     About 6 * 2^K additions; of weights only, so what is forbidden has a marginal of exactly zero.
     """
@@ -161,7 +161,7 @@ def enumeration_marginals(
 
 @kernel
 def fold(weight: Array, size: int) -> tuple[float, float]:
-    """Sum one label out of the weights of labellings; returns its weights off and on. `extend` backwards."""
+    """Sum one label out of the weights of labellings; return its weights off and on. `extend` backwards."""
     off = on = 0.0
     for code in range(size):
         off += weight[code]
@@ -200,7 +200,7 @@ def score_labellings(graph: EnumerationRecord, theta: Array, shared: Array, tota
 
 @kernel
 def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
-    """From the labellings of some labels to those of one more, whose two states add the given scores."""
+    """Extend the labellings of some labels by one more, whose two states add the given scores."""
     for code in range(size):
         scores[size + code] = scores[code] + if_on
         scores[code] += if_off

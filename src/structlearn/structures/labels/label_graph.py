@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
+from structlearn.core.forms import count
 from structlearn.core.sentences import ParameterError
 from structlearn.structures.base import Weights
 from structlearn.structures.erased import Record
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.labels.enumeration import enumeration_record
-from structlearn.structures.labels.label_tree import chow_liu, is_forest, tree_record
+from structlearn.structures.labels.label_tree import chow_liu, edges_form_forest, tree_record
 from structlearn.structures.labels.roof import roof_record
 from structlearn.structures.labels.set_search import SearchedSets
-from structlearn.structures.registry import check_graph, count, pairs, stored
+from structlearn.structures.registry import check_graph, pairs, stored
 from structlearn.structures.rows import LabelRow
 
 MOST_LABELS_ENUMERATED = 15
@@ -59,7 +60,7 @@ class LabelGraph(LabelRow):
         super().__init__(n_labels)
         self.edges = _checked_edges(self.n_labels, edges)
         self.n_shared = 4 * len(self.edges)
-        self.forest = is_forest(self.n_labels, self.edges)
+        self.forest = edges_form_forest(self.n_labels, self.edges)
         self.exact = self.forest or self.n_labels <= MOST_LABELS_ENUMERATED
         if not self.exact:
             self.no_marginals = _NO_MARGINALS
@@ -71,7 +72,7 @@ class LabelGraph(LabelRow):
 
     @classmethod
     def tree(cls, Y: ArrayLike) -> LabelGraph:
-        """The graph argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T (Chow and Liu 1968).
+        """Return the graph argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T (Chow and Liu 1968).
 
         `Y` is an (n, K) array of zeros and ones, a row per output; I is the empirical mutual information.
         Equal trees are told apart by their edges' order, so the answer depends on nothing but `Y`.
@@ -85,7 +86,7 @@ class LabelGraph(LabelRow):
 
     @property
     def accuracy(self) -> float:  # type: ignore[override]
-        """The capacities of a flow are rounded at each of its steps."""
+        """The error of a flow, whose capacities are rounded at each of its steps."""
         return 0.0 if self.exact else 1e-12
 
     @cached_property
@@ -123,7 +124,7 @@ class LabelGraph(LabelRow):
         return self.n_labels + len(self.edges) * (1 if self.exact else 4)
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """(y_1, ..., y_K), then for each edge (a, b) its table with a one at (y_a, y_b).
+        """Return (y_1, ..., y_K), then for each edge (a, b) its table with a one at (y_a, y_b).
 
         `y` is a 0/1 vector of length K. Every output has the shape (1, K), so `shape` says nothing new.
         """
@@ -134,7 +135,7 @@ class LabelGraph(LabelRow):
         return np.concatenate((on, tables.ravel()))
 
     def decode(self, vertex: Array) -> Array:
-        """y_k = [z_k > 1/2]: the labels that are on, as a (K,) array of integers."""
+        """Return y_k = [z_k > 1/2]: the labels that are on, as a (K,) array of integers."""
         self.shape(vertex)
         return (vertex[: self.n_labels] > 0.5).astype(np.int64)
 
@@ -169,7 +170,7 @@ class LabelSearch(LabelGraph):
 
 
 def _checked_edges(n_labels: int, edges: str | ArrayLike) -> Array:
-    """The edges as a read-only (E, 2) array: the compiled forms are made from it once."""
+    """Return the edges as a read-only (E, 2) array: the compiled forms are made from it once."""
     if isinstance(edges, str):
         pairs = _named_edges(n_labels, edges)
     else:

@@ -19,7 +19,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 
 
 class TreeRecord(NamedTuple):
@@ -63,14 +63,14 @@ def tree_record(n_labels: int, edges: Array) -> TreeRecord:
 @implements(marginals_workspace, TreeRecord)
 @implements(workspace, TreeRecord)
 @jitable
-def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
-    """Two numbers a label; `marginals` leaves the entropy after them."""
+def label_tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
+    """Allocate two numbers per label; `marginals` leaves the entropy after them."""
     return np.empty((shape[1] + 1, 2))
 
 
 @implements(maximize, TreeRecord)
 @kernel
-def tree_maximize(
+def label_tree_maximize(
     tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, vertex: Array
 ) -> float:
     value = tree_max_value(tree, shape, theta, shared, work, vertex)
@@ -176,12 +176,12 @@ def tree_marginals(
 def tree_entropy(
     tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array, log_z: float
 ) -> float:
-    return clipped(work[shape[1], 0], theta.size * np.log(2.0))
+    return clip_entropy(work[shape[1], 0], theta.size * np.log(2.0))
 
 
 @kernel
 def choice_entropy(a: float, b: float) -> float:
-    """The entropy of a choice between two scores: log(1 + exp -d) + d / (1 + exp d), d = |a - b|."""
+    """Return the entropy of a choice of two scores: log(1 + exp -d) + d / (1 + exp d), d = |a - b|."""
     small = np.exp(-abs(a - b))
     return np.log1p(small) + abs(a - b) * small / (1.0 + small) if small > 0.0 else 0.0
 
@@ -203,7 +203,7 @@ def share(a: float, b: float) -> float:
 
 
 def spanning_forest(n_labels: int, pairs: Array) -> Array:
-    """Which pairs join two components, when they are taken in order (Kruskal): a (len(pairs),) mask."""
+    """Return which pairs join two components when taken in order (Kruskal): a (len(pairs),) mask."""
     leader = list(range(n_labels))
 
     def find(k: int) -> int:
@@ -220,12 +220,12 @@ def spanning_forest(n_labels: int, pairs: Array) -> Array:
     return joins
 
 
-def is_forest(n_labels: int, edges: Array) -> bool:
+def edges_form_forest(n_labels: int, edges: Array) -> bool:
     return len(edges) < n_labels and bool(spanning_forest(n_labels, edges).all())
 
 
 def chow_liu(Y: Array) -> Array:
-    """The edges argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T, as a sorted (K - 1, 2) array.
+    """Return argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T, as sorted edges (K - 1, 2).
 
     `Y` is an (n, K) array of zeros and ones, I the empirical mutual information. Of several best trees, the
     one that Kruskal finds when equal pairs are taken in lexicographic order.

@@ -80,7 +80,7 @@ def lift(theta: Array, shared: Array, score: Array) -> float:
 
 @leaf
 def fill_couplings(graph: RoofRecord, n: int, score: Array, work: RoofWork) -> None:
-    """h and j of the scores, times 2 and 4: y_a y_b = (1 + s_a + s_b + s_a s_b) / 4."""
+    """Compute h and j of the scores, times 2 and 4: y_a y_b = (1 + s_a + s_b + s_a s_b) / 4."""
     field, coupling = work.field, work.coupling
     for k in range(n):
         field[k] = score[k]
@@ -95,7 +95,7 @@ def fill_couplings(graph: RoofRecord, n: int, score: Array, work: RoofWork) -> N
 
 @leaf
 def _join(work: RoofWork, p: int, q: int, tail: int, tip: int, capacity: float) -> None:
-    """Arc p leads from `tail` to `tip`, and q back."""
+    """Let arc p lead from `tail` to `tip`, and q back."""
     work.head[p], work.head[q] = tip, tail
     work.reverse[p], work.reverse[q] = q, p
     work.flow.capacity[p] = work.flow.capacity[q] = capacity
@@ -103,7 +103,7 @@ def _join(work: RoofWork, p: int, q: int, tail: int, tip: int, capacity: float) 
 
 @leaf
 def solve_roof(graph: RoofRecord, n: int, work: RoofWork) -> None:
-    """The states of labels and twins, in the flow's trees, from h and j."""
+    """Find the states of labels and twins, in the flow's trees, from h and j."""
     twin = 2 * graph.edges.shape[0]
     for k in range(n):
         work.flow.excess[k] = work.field[k]
@@ -123,14 +123,14 @@ def solve_roof(graph: RoofRecord, n: int, work: RoofWork) -> None:
 
 @leaf
 def twice(n: int, k: int, work: RoofWork) -> int:
-    """2 y_k: 0, 1 or 2."""
+    """Return 2 y_k: 0, 1 or 2."""
     on = 1 if work.flow.tree[k] == SOURCE else 0
     return on + (0 if work.flow.tree[n + k] == SOURCE else 1)
 
 
 @leaf
 def write_half(graph: RoofRecord, n: int, work: RoofWork, vertex: Array) -> float:
-    """The part vector of labels on, off and half; of two halves the likes or the unlikes. Its score."""
+    """Write labels on, off and half, and of two halves the likes or the unlikes; return the score."""
     for k in range(n):
         vertex[k] = 0.5 * twice(n, k, work)
     vertex[n:] = 0.0

@@ -58,7 +58,7 @@ def turn(graph: RoofRecord, n: int, k: int, spin: float, work: SearchWork) -> No
 
 @leaf
 def start_from_roof(graph: RoofRecord, n: int, work: SearchWork) -> int:
-    """Labels that roof duality has decided; returns how many it has not."""
+    """Take the labels that roof duality has decided; return how many it has not."""
     left = 0
     for k in range(n):
         work.spin[k], work.pull[k] = 0.0, work.roof.field[k]
@@ -72,7 +72,7 @@ def start_from_roof(graph: RoofRecord, n: int, work: SearchWork) -> int:
 
 @leaf
 def decide(graph: RoofRecord, n: int, left: int, work: SearchWork) -> None:
-    """The labels that are left, the one with the strongest pull first."""
+    """Decide the labels that are left, the one with the strongest pull first."""
     for _ in range(left):
         best = -1
         for k in range(n):
@@ -83,7 +83,7 @@ def decide(graph: RoofRecord, n: int, left: int, work: SearchWork) -> None:
 
 @leaf
 def flip(graph: RoofRecord, n: int, work: SearchWork) -> None:
-    """Labels that are better off in the other state, one after the other; each flip is worth something."""
+    """Flip labels that are better off in the other state, one by one; each flip improves the score."""
     least, changed = 0.0, True
     for k in range(n):
         least = max(least, 1e-12 * abs(work.pull[k]))
@@ -97,7 +97,7 @@ def flip(graph: RoofRecord, n: int, work: SearchWork) -> None:
 
 @leaf
 def write_set(graph: RoofRecord, n: int, work: SearchWork, vertex: Array) -> float:
-    """The part vector of the label set; its score."""
+    """Write the part vector of the label set; return its score."""
     score, value = work.roof.score, 0.0
     vertex[:] = 0.0
     for k in range(n):
@@ -135,7 +135,7 @@ def search_maximize(
 def search_max_value(
     structure: SearchedSets, shape: Shape, theta: Array, shared: Array, work: SearchWork, vertex: Array
 ) -> float:
-    """An upper bound of the maximum: that over the local polytope."""
+    """Return an upper bound of the maximum: that over the local polytope."""
     return roof_max_value(structure.graph, shape, theta, shared, work.roof, vertex)
 
 

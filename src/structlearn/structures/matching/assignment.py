@@ -25,7 +25,7 @@ _BIDS = 3  # bids a row, on average; a contest of tiny rises is cheaper to settl
 
 
 class AssignmentWork(NamedTuple):
-    """Scratch memory of `assign`; after it, `column` is the answer and `prices` are its proof."""
+    """Scratch memory of `solve_assignment`; after it, `column` is the answer and `prices` are its proof."""
 
     column: Array  # of each row; -1: alone
     waiting: Array  # rows that have lost their bids
@@ -40,7 +40,7 @@ class AssignmentWork(NamedTuple):
 
 @jitable
 def assignment_work(rows: int, columns: int) -> AssignmentWork:
-    """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
+    """Allocate scratch memory for every problem of at most `rows` rows and `columns` columns."""
     return AssignmentWork(
         np.empty(rows, np.int64),
         np.empty(rows, np.int64),
@@ -55,8 +55,8 @@ def assignment_work(rows: int, columns: int) -> AssignmentWork:
 
 
 @kernel
-def assign(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> float:
-    """Solve the problem above for the m * n scores `theta`, m <= n; returns the maximum.
+def solve_assignment(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> float:
+    """Solve the problem above for the m * n scores `theta`, m <= n; return the maximum.
 
     -inf is returned, and `work.column` means nothing, where some row finds no column of finite score.
     """
@@ -86,7 +86,7 @@ def assign(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> 
 
 @kernel
 def _bid(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> int:
-    """Rows take their best column and raise its price to where they like the second best as much.
+    """Let rows take their best column and raise its price to where they like the second best as much.
 
     A row that loses its column bids again at once. Returns how many rows are left, in `work.waiting`.
     """
@@ -176,7 +176,7 @@ def _augment(theta: Array, start: int, n: int, alone: float, work: AssignmentWor
 
 @kernel
 def _where(values: Array, value: float, owner: Array, n: int) -> int:
-    """A column with this value, among ties one without owner."""
+    """Return a column with this value, among ties one without owner."""
     found = 0
     for c in range(n):
         if values[c] == value:

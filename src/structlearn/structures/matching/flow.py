@@ -58,7 +58,7 @@ class FlowWork(NamedTuple):
 
 @jitable
 def flow_work(rows: int, columns: int) -> FlowWork:
-    """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
+    """Allocate scratch memory for every problem of at most `rows` rows and `columns` columns."""
     nodes = rows + columns
     return FlowWork(
         np.empty(rows * columns, np.bool_),
@@ -84,7 +84,7 @@ def flow_work(rows: int, columns: int) -> FlowWork:
 def flow(
     theta: Array, m: int, n: int, row_capacity: int, column_capacity: int, unmatched: bool, work: FlowWork
 ) -> float:
-    """Solve the problem above for the m * n scores `theta`; returns the maximum (-inf: nothing allowed)."""
+    """Solve the problem above for the m * n scores `theta`; return the maximum (-inf: nothing allowed)."""
     linked = work.linked
     # 1. Link all pairs of positive score. If they are too many, something has to be decided.
     overfull = _link_positive(theta, m, n, row_capacity, column_capacity, work)
@@ -94,7 +94,7 @@ def flow(
             value += max(theta[e], 0.0)
         return value
     # 2. Decide where they are too many.
-    rows, columns = _contested(m, n, unmatched, work)
+    rows, columns = _find_contested(m, n, unmatched, work)
     for a in range(rows):
         for b in range(columns):
             work.scores[a * columns + b] = theta[work.contested[a] * n + work.contested[rows + b] - m]
@@ -135,7 +135,7 @@ def _link_positive(
 
 
 @kernel
-def _contested(m: int, n: int, unmatched: bool, work: FlowWork) -> tuple[int, int]:
+def _find_contested(m: int, n: int, unmatched: bool, work: FlowWork) -> tuple[int, int]:
     """Find the nodes that links of positive score join with a node that has too many of them.
 
     Elsewhere these links stay. Where no node may stay alone, all nodes are contested. Returns how many rows

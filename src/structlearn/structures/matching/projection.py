@@ -61,7 +61,7 @@ class ProjectionWork(NamedTuple):
 
 @jitable
 def projection_work(rows: int, columns: int) -> ProjectionWork:
-    """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
+    """Allocate scratch memory for every problem of at most `rows` rows and `columns` columns."""
     return ProjectionWork(
         np.empty(rows * columns),
         np.empty(rows),
@@ -138,7 +138,7 @@ def _recount(m: int, n: int, work: ProjectionWork) -> None:
 
 @kernel
 def _respond(m: int, n: int, limits: tuple[int, int, int], work: ProjectionWork) -> float:
-    """The rows' answer to b: edges in use, weights w, gradient; returns G up to a constant."""
+    """Compute the rows' answer to b: edges in use, weights w, gradient; return G up to a constant."""
     rest, gradient, column, value = work.rest, work.gradient, work.column, work.value
     fewest, most, capacity = limits
     total, k = 0.0, 0
@@ -180,7 +180,7 @@ def _respond(m: int, n: int, limits: tuple[int, int, int], work: ProjectionWork)
 
 @kernel
 def _simplex_pivot(rest: Array, n: int, pivot: float, least: float) -> float:
-    """Least a >= least with sum_j max(rest_j - a, 0) <= 1.
+    """Return the least a >= least with sum_j max(rest_j - a, 0) <= 1.
 
     Newton's method: the sum is convex in a, so that from its second point on it comes from the left.
     """
@@ -204,7 +204,7 @@ def _simplex_pivot(rest: Array, n: int, pivot: float, least: float) -> float:
 
 @kernel
 def _interval_pivot(rest: Array, n: int, pivot: float, zero: float, fewest: int, most: int) -> float:
-    """The a nearest to `zero` with fewest <= sum_j clip(rest_j - a, 0, 1) <= most (fewest is 0 or 1)."""
+    """Return the a nearest to `zero` with fewest <= sum_j clip(rest_j - a, 0, 1) <= most (fewest: 0 or 1)."""
     links, _ = _links(rest, n, zero)
     if fewest <= links <= most:
         return zero
@@ -229,7 +229,7 @@ def _interval_pivot(rest: Array, n: int, pivot: float, zero: float, fewest: int,
 
 @kernel
 def _links(rest: Array, n: int, pivot: float) -> tuple[float, float]:
-    """sum_j clip(rest_j - pivot, 0, 1), and how many terms are inside."""
+    """Return sum_j clip(rest_j - pivot, 0, 1), and how many terms are inside."""
     links, inside = 0.0, 0.0
     for c in range(n):
         z = rest[c] - pivot
@@ -342,7 +342,7 @@ def _search(m: int, n: int, limits: tuple[int, int, int], value: float, work: Pr
 
 @kernel
 def _keep_capacity(m: int, n: int, capacity: int, work: ProjectionWork) -> None:
-    """Columns that are too full, by a rounding error, shrink."""
+    """Shrink columns that are too full by a rounding error."""
     for e in range(work.start[m]):
         c = work.column[e]
         work.value[e] *= min(1.0, capacity / (capacity - work.gradient[c]))

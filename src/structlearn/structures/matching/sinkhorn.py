@@ -32,7 +32,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.threads import blas_threads
 from structlearn.structures.base import nothing_allowed
-from structlearn.structures.matching.assignment import assign, assignment_work
+from structlearn.structures.matching.assignment import assignment_work, solve_assignment
 
 _TOLERANCE = 1e-10  # of the column sums
 _ROUGHLY = 1e-2  # the same, on the way to large scores
@@ -61,7 +61,7 @@ class Scaling(NamedTuple):
 
 
 def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
-    """The (m, n) table z of the problem above, for capacities 1.
+    """Return the (m, n) table z of the problem above, for capacities 1.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
     if theta.shape[0] > theta.shape[1]:
         return edge_entropy(np.ascontiguousarray(theta.T), unmatched=unmatched).T
     m, n = theta.shape
-    if not unmatched and assign(theta.ravel(), m, n, -np.inf, assignment_work(m, n)) == -np.inf:
+    if not unmatched and solve_assignment(theta.ravel(), m, n, -np.inf, assignment_work(m, n)) == -np.inf:
         raise nothing_allowed("The score table")
     largest = np.abs(theta, where=np.isfinite(theta), out=np.zeros_like(theta)).max()
     halvings = max(0, int(np.ceil(np.log2(max(largest, 1.0) / _SMALL))))
@@ -99,13 +99,13 @@ def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
 
 
 def _scale(problem: ScalingProblem, tolerance: float) -> Scaling:
-    """Newton's method on G from g = 0, each step shortened until G falls."""
+    """Run Newton's method on G from g = 0, each step shortened until G falls."""
     now = _turn(problem, np.zeros_like(problem.columns))
     for _ in range(_STEPS):
         error = np.abs(now.sums - 1.0).max()
         if error <= tolerance:
             break
-        new = _shortened(problem, now, _newton_step(now, error))
+        new = _search_line(problem, now, _newton_step(now, error))
         if new is None:
             break
         now = new
@@ -113,7 +113,7 @@ def _scale(problem: ScalingProblem, tolerance: float) -> Scaling:
 
 
 def _turn(problem: ScalingProblem, g: Array) -> Scaling:
-    """Sinkhorn's turn for the rows."""
+    """Take Sinkhorn's turn for the rows."""
     from scipy.special import logsumexp
 
     scores = problem.table + g
@@ -130,8 +130,8 @@ def _newton_step(now: Scaling, error: float) -> Array:
     return cho_solve(cho_factor(hessian, lower=True), 1.0 - now.sums)
 
 
-def _shortened(problem: ScalingProblem, now: Scaling, step: Array) -> Scaling | None:
-    """The point after the step, or after less of it: by Armijo's rule, or while G points downhill."""
+def _search_line(problem: ScalingProblem, now: Scaling, step: Array) -> Scaling | None:
+    """Return the point after the step, or after less of it: by Armijo's rule, or while G points downhill."""
     promised = float((now.sums - 1.0) @ step)
     t = min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))
     for _ in range(40):

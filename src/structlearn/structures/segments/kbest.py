@@ -12,14 +12,14 @@ from structlearn.structures.segments.viterbi import SegmentScores
 
 
 class Ranked(NamedTuple):
-    """Of each column of a table of candidates the best, best first, and their rows in it."""
+    """The best candidates of each column of a table, best first, and their rows in it."""
 
     score: Array
     row: Array
 
 
 def k_best_segments(scores: SegmentScores, k: int) -> tuple[list[Array], Array]:
-    """The k best segmentations, or all where fewer are allowed, as rows (start, end, state); scores."""
+    """Return the k best segmentations (all, if fewer are allowed) as rows (start, end, state), and scores."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}.")
     n = scores.steps.shape[0]
@@ -31,8 +31,8 @@ def k_best_segments(scores: SegmentScores, k: int) -> tuple[list[Array], Array]:
             begun.append(Ranked(start[None], np.zeros((1, n), dtype=np.int64)))
         else:
             through = ended[-1].score[:, :, None] + scores.steps
-            begun.append(_ranked(through.reshape(-1, n), k))
-        ended.append(_ranked(_candidates(scores, begun, t), k))
+            begun.append(_rank_rows(through.reshape(-1, n), k))
+        ended.append(_rank_rows(_candidates(scores, begun, t), k))
     last = ended[-1].score + (scores.end if scores.end.size else 0.0)
     best = np.argsort(-last, axis=None, kind="stable")[:k]
     found = [divmod(int(at), n) for at in best if last.flat[at] > -np.inf]
@@ -41,13 +41,13 @@ def k_best_segments(scores: SegmentScores, k: int) -> tuple[list[Array], Array]:
     return [_trace(scores, begun, ended, *one) for one in found], np.array([last[one] for one in found])
 
 
-def _ranked(table: Array, k: int) -> Ranked:
+def _rank_rows(table: Array, k: int) -> Ranked:
     rows = np.argsort(-table, axis=0, kind="stable")[:k]
     return Ranked(np.take_along_axis(table, rows, axis=0), rows)
 
 
 def _candidates(scores: SegmentScores, begun: list[Ranked], t: int) -> Array:
-    """Scores of what ends with token t: rows are ranks within lengths, columns states; a gap has length 1."""
+    """Return scores of what ends with token t: rows are ranks within lengths, columns states (gaps: 1)."""
     n, (most, n_labels) = scores.steps.shape[0], scores.lengths.shape
     whole = scores.whole.reshape(-1, most, n_labels) if scores.whole.size else None
     inside = np.zeros(n_labels)
@@ -65,7 +65,7 @@ def _candidates(scores: SegmentScores, begun: list[Ranked], t: int) -> Array:
 
 
 def _trace(scores: SegmentScores, begun: list[Ranked], ended: list[Ranked], rank: int, state: int) -> Array:
-    """The segments, by what each was the best of."""
+    """Trace the segments back, by what each was the best of."""
     n, found, t = scores.steps.shape[0], [], len(scores.rows) - 1
     while t >= 0:
         row = int(ended[t].row[rank, state])

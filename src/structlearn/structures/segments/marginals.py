@@ -15,7 +15,7 @@ from structlearn.core.kernels import jitable, kernel
 from structlearn.core.vectors import max_of, sum_of_exp
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.segments.viterbi import SegmentScores, segment_scores
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def segment_marginals(
     structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: ForwardScratch, mean: Array
 ) -> float:
     scores = segment_scores(structure, shape[0], theta, shared)
-    value = log_forward(scores, work)
+    value = _log_forward(scores, work)
     mean[:] = 0.0
     if value > -np.inf:
         _backward(scores, work, mean)
@@ -86,7 +86,7 @@ def segment_marginals(
 def segment_log_partition(
     structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: ForwardScratch, mean: Array
 ) -> float:
-    return log_forward(segment_scores(structure, shape[0], theta, shared), work)
+    return _log_forward(segment_scores(structure, shape[0], theta, shared), work)
 
 
 @kernel
@@ -99,14 +99,14 @@ def segment_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    """H after `segment_marginals`, by the chain rule: terms that are not negative."""
+    """Return H after `segment_marginals`, by the chain rule: terms that are not negative."""
     n = structure.n_labels + int(structure.gaps)
-    return clipped(work.found[0], shape[0] * np.log(n) + (shape[0] - 1) * np.log(2.0))
+    return clip_entropy(work.found[0], shape[0] * np.log(n) + (shape[0] - 1) * np.log(2.0))
 
 
 @kernel
 def segment_probabilities(structure: SegmentsRecord, length: int, theta: Array, shared: Array) -> Array:
-    """Of each segment, (L, M, K) by first token, length less 1 and label; NaN if no output is allowed."""
+    """Return p of each segment, (L, M, K) by first token, length less 1 and label; NaN if none is allowed."""
     n_labels, most = structure.n_labels, structure.max_length
     found = np.zeros((length, most, n_labels))
     work = segment_marginals_workspace(structure, (length, 0))
@@ -127,8 +127,8 @@ def segment_probabilities(structure: SegmentsRecord, length: int, theta: Array, 
 
 
 @kernel
-def log_forward(scores: SegmentScores, work: ForwardScratch) -> float:
-    """Log Z; leaves what `ForwardScratch` says."""
+def _log_forward(scores: SegmentScores, work: ForwardScratch) -> float:
+    """Return log Z; leave what `ForwardScratch` says."""
     rows, whole, steps, lengths, start, end = scores
     ahead, enter, below, row = work.ahead, work.enter, work.below, work.row
     length, n = rows.shape[0], steps.shape[0]

@@ -20,6 +20,7 @@ from structlearn.core.contract import (
     shared_parts,
     workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import (
     SparseVertices,
@@ -29,7 +30,7 @@ from structlearn.structures.base import (
     nothing_allowed,
     one_each,
 )
-from structlearn.structures.registry import count, stored
+from structlearn.structures.registry import stored
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.segments.kbest import k_best_segments
 from structlearn.structures.segments.marginals import (
@@ -42,7 +43,7 @@ from structlearn.structures.segments.marginals import (
 from structlearn.structures.segments.spans import Tiles, lay_tiles, span_array
 from structlearn.structures.segments.viterbi import (
     SegmentScratch,
-    best_score,
+    best_segmentation_score,
     best_segments,
     segment_scores,
 )
@@ -109,12 +110,12 @@ class Segments(Structure):
 
     @property
     def n_token_parts(self) -> int:
-        """Parts of each token: in, first and last."""
+        """The number of parts of each token: in, first and last."""
         return self.n_states + 2 * self.n_labels
 
     @property
     def n_columns(self) -> int:
-        """Local parts of each token."""
+        """The number of local parts of each token."""
         return self.n_token_parts + (self.max_length * self.n_labels if self.whole else 0)
 
     def shape(self, theta: Array) -> Shape:
@@ -147,7 +148,7 @@ class Segments(Structure):
         return (4 if self.whole else 3) * length + steps + int(self.start) + int(self.end)
 
     def tables(self, parts: Array) -> dict[str, Array]:
-        """Views of a part vector: token (L, n), first and last (L, K), whole (L, M, K), and shared ones."""
+        """Return views of a part vector: token (L, n), first and last (L, K), whole (L, M, K), and shared."""
         length, _ = self.shape(parts)
         n, k = self.n_states, self.n_labels
         rows = parts[: length * self.n_token_parts].reshape(length, -1)
@@ -158,7 +159,7 @@ class Segments(Structure):
         return tables | self.shared_tables(shared)
 
     def shared_tables(self, shared: Array) -> dict[str, Array]:
-        """Transitions (from, to), lengths (M, K), start and end, as views of the shared parts."""
+        """Return transitions (from, to), lengths (M, K), start and end, as views of the shared parts."""
         n, m = self.n_states, self.max_length * self.n_labels
         tables = {
             "transitions": shared[: n * n].reshape(n, n),
@@ -173,13 +174,13 @@ class Segments(Structure):
     # ---- outputs -------------------------------------------------------------------------------------
 
     def tiles(self, ys: Iterable[object], lengths: Array, noun: str = "Output") -> Tiles:
-        """The outputs of many examples as segments and gaps; ValueError for what is none."""
+        """Return the outputs of many examples as segments and gaps; ValueError for an invalid one."""
         return lay_tiles(
             ys, lengths, n_labels=self.n_labels, max_length=self.max_length, gaps=self.gaps, noun=noun
         )
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """Ones for the parts of the spans `y`; without a shape, the sequence ends with the last of them."""
+        """Return ones for the parts of spans `y`; without a shape, the sequence ends with the last span."""
         if shape is None:
             shape = (int(span_array(y)[:, 1].max(initial=1)), self.n_columns)
         gold = self.encode_many([y], np.array([shape]))
@@ -224,7 +225,7 @@ class Segments(Structure):
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """1 on each token in a wrong state, over the length where normalised; zero on all other parts.
+        """Return 1 on each token in a wrong state, over the length where normalised; zero on other parts.
 
         `weights` of shape (n,) by gold state or (n, n) as [gold, predicted]; `nodes` of shape (L,).
         """
@@ -258,13 +259,13 @@ class Segments(Structure):
     # ---- more than the best ----------------------------------------------------------------------------
 
     def k_best(self, theta: Array, k: int) -> tuple[list[Array], Array]:
-        """The k best outputs and their scores, best first; fewer where fewer are allowed."""
-        theta, shape = self._checked(theta)
+        """Return the k best outputs and their scores, best first; fewer where fewer are allowed."""
+        theta, shape = self.read_scores(theta)
         found, best = k_best_segments(segment_scores(self.record, shape[0], *self.split(theta, shape)), k)
         return [tiles[tiles[:, 2] < self.n_labels] for tiles in found], best
 
     def score(self, theta: Array, y: object) -> float:
-        """<theta, z(y)>; -inf where y is not allowed."""
+        """Return <theta, z(y)>; -inf where y is not allowed."""
         shape = self.shape(theta)
         spans = span_array(y)
         if not self.gaps and (spans[:, 1] - spans[:, 0]).sum() < shape[0]:
@@ -273,12 +274,12 @@ class Segments(Structure):
         return float(theta[gold.index] @ gold.value)
 
     def log_partition(self, theta: Array) -> float:
-        """log sum_y exp <theta, z(y)>."""
+        """Return log sum_y exp <theta, z(y)>."""
         return float(self.marginals(theta).log_partition)
 
     def probabilities(self, theta: Array) -> Array:
-        """p(segment) under p(y) ~ exp <theta, y>, (L, M, K): by first token, length less 1 and label."""
-        theta, shape = self._checked(theta)
+        """Return p(segment) under p(y) ~ exp <theta, y>, (L, M, K): by first token, length less 1, label."""
+        theta, shape = self.read_scores(theta)
         found = segment_probabilities(self.record, shape[0], *self.split(theta, shape))
         if np.isnan(found).any():
             raise nothing_allowed("The score vector")
@@ -305,7 +306,7 @@ def segments_maximize(
 def segments_max_value(
     structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: SegmentScratch, vertex: Array
 ) -> float:
-    return best_score(segment_scores(structure, shape[0], theta, shared), work)
+    return best_segmentation_score(segment_scores(structure, shape[0], theta, shared), work)
 
 
 implements(marginals_workspace, SegmentsRecord)(segment_marginals_workspace)

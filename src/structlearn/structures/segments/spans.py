@@ -25,7 +25,7 @@ class Tiles(NamedTuple):
 
 
 def span_array(y: object) -> Array:
-    """One output as an int array of rows (start, end, label); ValueError if it is none."""
+    """Return one output as an int array of rows (start, end, label); ValueError if it is not one."""
     spans = np.asarray(y)
     if spans.size == 0:
         return np.empty((0, 3), dtype=np.int64)
@@ -41,7 +41,7 @@ def span_array(y: object) -> Array:
 def lay_tiles(
     ys: Iterable[object], lengths: Array, *, n_labels: int, max_length: int, gaps: bool, noun: str = "Output"
 ) -> Tiles:
-    """The tiles of outputs; ValueError for the first span that cannot be, named by `noun` and number."""
+    """Return the tiles of outputs; ValueError for the first impossible span, named by `noun` and number."""
     arrays = [span_array(y) for y in ys]
     spans = np.concatenate([np.empty((0, 3), dtype=np.int64), *arrays])
     owner = np.repeat(np.arange(len(arrays)), [len(one) for one in arrays])

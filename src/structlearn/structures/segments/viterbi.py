@@ -31,7 +31,7 @@ class SegmentScores(NamedTuple):
 
 
 class SegmentScratch(NamedTuple):
-    """Scratch memory of `best_prefixes`.
+    """Scratch memory of `_best_prefixes`.
 
     best : (L, n) score of the best prefix whose last segment ends with token t, in each state.
     enter : (L, n) of the best one before a segment that begins with token t, the score to begin included.
@@ -45,7 +45,7 @@ class SegmentScratch(NamedTuple):
 
 @kernel
 def segment_scores(structure: SegmentsRecord, length: int, theta: Array, shared: Array) -> SegmentScores:
-    """The scores as tables."""
+    """Return the scores as tables."""
     k, most = structure.n_labels, structure.max_length
     n = k + int(structure.gaps)
     n_rows = length * (n + 2 * k)
@@ -59,7 +59,7 @@ def segment_scores(structure: SegmentsRecord, length: int, theta: Array, shared:
 
 
 @kernel
-def best_prefixes(scores: SegmentScores, work: SegmentScratch) -> None:
+def _best_prefixes(scores: SegmentScores, work: SegmentScratch) -> None:
     """best_t[k] <- last_t[k] + max_l enter_(t-l+1)[k] + its l tokens + lengths[l, k] + the whole segment's.
 
     enter_t[k] is first_t[k] + max_j best_(t-1)[j] + steps[j, k].
@@ -94,9 +94,9 @@ def best_prefixes(scores: SegmentScores, work: SegmentScratch) -> None:
 
 
 @kernel
-def best_score(scores: SegmentScores, work: SegmentScratch) -> float:
-    """The score of the best segmentation."""
-    best_prefixes(scores, work)
+def best_segmentation_score(scores: SegmentScores, work: SegmentScratch) -> float:
+    """Return the score of the best segmentation."""
+    _best_prefixes(scores, work)
     return max_of(work.best[scores.rows.shape[0] - 1])
 
 
@@ -106,7 +106,7 @@ def best_segments(scores: SegmentScores, work: SegmentScratch, vertex: Array) ->
 
     The forward pass keeps no back-pointers; the way back finds each segment and its predecessor again.
     """
-    best_prefixes(scores, work)
+    _best_prefixes(scores, work)
     rows, whole, steps, lengths, start, end = scores
     best, n, n_labels = work.best, steps.shape[0], lengths.shape[1]
     vertex[:] = 0.0
@@ -141,7 +141,7 @@ def best_segments(scores: SegmentScores, work: SegmentScratch, vertex: Array) ->
 
 @kernel
 def _best_length(scores: SegmentScores, work: SegmentScratch, t: int, k: int) -> int:
-    """The length, less 1, of the last segment of the best prefix that ends with token t in label k."""
+    """Return the length, less 1, of the last segment of the best prefix that ends at token t in label k."""
     rows, whole, _, lengths, _, _ = scores
     most, n_labels = lengths.shape
     found, value, inside = 0, -np.inf, 0.0

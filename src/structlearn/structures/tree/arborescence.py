@@ -108,7 +108,7 @@ def best_arborescence(
 
 @kernel
 def _grow(n: int, theta: Array, work: ArborescenceWork, vertex: Array) -> tuple[float, int]:
-    """The best tree, its score and its number of words under the root."""
+    """Find the best tree; return its score and its number of words under the root."""
     _start(n, theta, work)
     vertex[:] = 0.0
     nodes = n + 1
@@ -169,7 +169,7 @@ def _choose(n: int, node: int, work: ArborescenceWork) -> bool:
 
 @kernel
 def _join(n: int, first: int, last: int, cycle: int, work: ArborescenceWork) -> None:
-    """The nodes path[first : last] become the members of a new node, `cycle`, in the row of the first."""
+    """Make the nodes path[first : last] members of a new node, `cycle`, in the row of the first."""
     row = work.row[work.path[first]]
     gain, target = work.gain[row], work.target[row]
     for k in range(first, last):
@@ -195,7 +195,7 @@ def _join(n: int, first: int, last: int, cycle: int, work: ArborescenceWork) -> 
 def _open_cycles(
     n: int, nodes: int, theta: Array, work: ArborescenceWork, vertex: Array
 ) -> tuple[float, int]:
-    """An arc into a cycle replaces the arc of the member that it enters."""
+    """Open cycles: an arc into a cycle replaces the arc of the member that it enters."""
     for cycle in range(nodes - 1, n, -1):
         member = work.entered[cycle]
         while work.parent[member] != cycle:

@@ -31,9 +31,9 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf
-from structlearn.core.vectors import argmax_of
+from structlearn.core.vectors import argmax_of, log_sum
 from structlearn.structures.chain.logarithms import LOWEST
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 
 RIGHT, LEFT, JOINED = 0, 1, 2
 
@@ -82,28 +82,28 @@ def split_terms(spans: SpanTables, kind: int, s: int, t: int, terms: Array) -> N
 
 @leaf
 def root_terms(n: int, theta: Array, spans: SpanTables, terms: Array) -> None:
-    """The same for the sentence, by the one word under the root."""
+    """Compute the same for the sentence, by the one word under the root."""
     for r in range(1, n + 1):
         terms[r - 1] = spans.left[1, r] + spans.right[r, n] + theta[0, r - 1]
 
 
 @kernel
-def split(stack: Array, size: int, kind: int, s: int, t: int, k: int) -> tuple[int, int, int]:
+def split_span(stack: Array, size: int, kind: int, s: int, t: int, k: int) -> tuple[int, int, int]:
     """Push the halves of a span that is split in its k-th way; the stack's size, and an arc (-1: none)."""
     if kind == RIGHT:
         r = s + 1 + k
-        size = push(stack, size, s, r, JOINED)
-        return push(stack, size, r, t, RIGHT), s, r
+        size = push_span(stack, size, s, r, JOINED)
+        return push_span(stack, size, r, t, RIGHT), s, r
     r = s + k
     if kind == LEFT:
-        size = push(stack, size, r, t, JOINED)
-        return push(stack, size, s, r, LEFT), t, r
-    size = push(stack, size, s, r, RIGHT)
-    return push(stack, size, r + 1, t, LEFT), -1, r
+        size = push_span(stack, size, r, t, JOINED)
+        return push_span(stack, size, s, r, LEFT), t, r
+    size = push_span(stack, size, s, r, RIGHT)
+    return push_span(stack, size, r + 1, t, LEFT), -1, r
 
 
 @kernel
-def push(stack: Array, size: int, s: int, t: int, kind: int) -> int:
+def push_span(stack: Array, size: int, s: int, t: int, kind: int) -> int:
     if s == t:
         return size
     stack[size, 0], stack[size, 1], stack[size, 2] = s, t, kind
@@ -146,7 +146,7 @@ def best_tree(
 
 @kernel
 def _fill_spans(n: int, first: int, theta: Array, spans: SpanTables) -> None:
-    """All spans from `first` on. For each s, the inner loops run over ends t, so that they vectorise."""
+    """Fill all spans from `first` on. For each s, inner loops run over ends t, so that they vectorise."""
     right, left, joined = spans.right, spans.left, spans.joined
     for s in range(n, first - 1, -1):
         for t in range(s, n + 1):
@@ -174,13 +174,13 @@ def _fill_spans(n: int, first: int, theta: Array, spans: SpanTables) -> None:
 def _go_back(spans: SpanTables, s: int, t: int, kind: int, vertex: Array) -> None:
     """Write the arcs of the best span (s, t) of a kind."""
     stack = spans.stack
-    size = push(stack, 0, s, t, kind)
+    size = push_span(stack, 0, s, t, kind)
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
         terms = spans.terms[: t - s]
         split_terms(spans, kind, s, t, terms)
-        size, head, word = split(stack, size, kind, s, t, argmax_of(terms))
+        size, head, word = split_span(stack, size, kind, s, t, argmax_of(terms))
         if head >= 0:
             vertex[head, word - 1] = 1.0
 
@@ -193,7 +193,7 @@ def _go_back(spans: SpanTables, s: int, t: int, kind: int, vertex: Array) -> Non
 def inside_outside_workspace(
     structure: ProjectiveTreeRecord, shape: Shape
 ) -> tuple[SpanTables, SpanTables, Array]:
-    """Spans, their slopes, and the entropy."""
+    """Allocate spans, their slopes, and the entropy."""
     return make_spans(structure, shape), make_spans(structure, shape), np.zeros(1)
 
 
@@ -207,7 +207,7 @@ def inside(
     work: tuple[SpanTables, SpanTables, Array],
     mean: Array,
 ) -> float:
-    """Log-sums of all spans."""
+    """Compute log-sums of all spans."""
     n, spans = shape[1], work[0]
     scores, joined = theta.reshape(n + 1, n), spans.joined
     for s in range(n, 0 if structure.single_root else -1, -1):
@@ -229,20 +229,6 @@ def _span_sum(spans: SpanTables, kind: int, s: int, t: int) -> float:
     terms = spans.terms[: t - s]
     split_terms(spans, kind, s, t, terms)
     return log_sum(terms)
-
-
-@leaf
-def log_sum(terms: Array) -> float:
-    """log sum_k exp terms[k]."""
-    top = terms[0]
-    for k in range(1, terms.size):
-        top = max(top, terms[k])
-    if top == -np.inf:
-        return top
-    total = 0.0
-    for k in range(terms.size):
-        total += exp(terms[k] - top)
-    return top + log(total)
 
 
 @implements(marginals, ProjectiveTreeRecord)
@@ -354,4 +340,4 @@ def projective_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    return clipped(work[2][0], shape[1] * np.log(shape[0]))
+    return clip_entropy(work[2][0], shape[1] * np.log(shape[0]))

@@ -33,11 +33,11 @@ class _Set(NamedTuple):
     forbidden: tuple[int, ...]
 
 
-def k_best(structure: Tree | LabelledTree, theta: Array, k: int) -> tuple[Array, Array]:
+def k_best_trees(structure: Tree | LabelledTree, theta: Array, k: int) -> tuple[Array, Array]:
     """argmax^(1..k)_y <theta, z(y)>: the k best trees, as choices head * labels + label, and their scores."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}.")
-    theta, shape = structure._checked(theta)
+    theta, shape = structure.read_scores(theta)
     search = _Search(structure, theta, shape)
     first = search.best_of(None, 0, ())
     if first is None:
@@ -65,7 +65,7 @@ class _Search:
         self.age = 0
 
     def best_of(self, fixed: Array | None, n_fixed: int, forbidden: tuple[int, ...]) -> _Set | None:
-        """The set in which the first words choose as `fixed` does; None if it is empty."""
+        """Return the set in which the first words choose as `fixed` does; None if it is empty."""
         table = self.table.copy()
         if fixed is not None and n_fixed:
             words = np.arange(n_fixed)

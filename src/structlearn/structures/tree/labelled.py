@@ -23,12 +23,12 @@ from structlearn.core.contract import (
     maximize,
     workspace,
 )
+from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.core.vectors import argmax_of, max_of
+from structlearn.core.vectors import argmax_of, log_sum, max_of
 from structlearn.structures.base import Structure, Weights, label_count
-from structlearn.structures.registry import count, stored
-from structlearn.structures.tree.eisner import log_sum
-from structlearn.structures.tree.kbest import k_best
+from structlearn.structures.registry import stored
+from structlearn.structures.tree.kbest import k_best_trees
 from structlearn.structures.tree.trees import Tree
 
 
@@ -85,7 +85,7 @@ class LabelledTree(Structure):
         return shape[0] - 1
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The table of the heads y[:, 0] and labels y[:, 1]."""
+        """Return the table of the heads y[:, 0] and labels y[:, 1]."""
         given = np.asarray(y)
         if given.ndim != 2 or given.shape[1] != 2 or not np.issubdtype(given.dtype, np.integer):
             raise ValueError("A labelled tree must be an (n, 2) array of integers, heads and labels.")
@@ -103,19 +103,19 @@ class LabelledTree(Structure):
     def cost(
         self, mu: Array, *, weights: object = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """1 on each wrong arc or label, over the number of words where normalised."""
+        """Return 1 on each wrong arc or label, over the number of words where normalised."""
         table = self._table(np.asarray(mu, dtype=np.float64))
         by_word = self.inner.cost(table.sum(axis=2), weights=weights, nodes=nodes, normalized=normalized)
         most = by_word.max(axis=0)  # what missing the arc costs each word
         return (1.0 - table) * most[None, :, None]
 
     def by_choice(self, parts: Array) -> Array:
-        """Parts as a table (choices of a word, words): a choice is head * n_labels + label."""
+        """Return parts as a table (choices of a word, words): a choice is head * n_labels + label."""
         table = self._table(parts)
         return table.transpose(0, 2, 1).reshape(-1, table.shape[1])
 
     def from_choices(self, table: Array) -> Array:
-        """The inverse of `by_choice`."""
+        """Invert `by_choice`."""
         n = table.shape[1]
         return np.ascontiguousarray(table.reshape(n + 1, self.n_labels, n).transpose(0, 2, 1))
 
@@ -124,16 +124,16 @@ class LabelledTree(Structure):
         return parts.reshape(n + 1, n, self.n_labels)
 
     def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
-        """The k best labelled trees, (k', n, 2), and their scores, best first."""
-        choices, scores = k_best(self, theta, k)
+        """Return the k best labelled trees, (k', n, 2), and their scores, best first."""
+        choices, scores = k_best_trees(self, theta, k)
         return self._outputs(choices), scores
 
     def _outputs(self, choices: Array) -> Array:
         return np.stack(np.divmod(choices, self.n_labels), axis=-1)
 
     def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
-        """`n` independent labelled trees of p(y) ~ exp <theta, z(y)>, an (n, words, 2) array."""
-        theta, _ = self._checked(theta)
+        """Draw `n` independent labelled trees of p(y) ~ exp <theta, z(y)>, an (n, words, 2) array."""
+        theta, _ = self.read_scores(theta)
         rng = np.random.default_rng(random_state)
         heads = self.inner.sample(np.logaddexp.reduce(theta, axis=2), n, rng)
         scores = theta[heads, np.arange(heads.shape[1])]
@@ -151,7 +151,7 @@ class LabelledWork(NamedTuple):
 
 @jitable
 def _words(structure: LabelledTree | LabelledTreeRecord, shape: Shape) -> tuple[int, int]:
-    """The shape of the inner structure."""
+    """Return the shape of the inner structure."""
     return (shape[0], shape[1] // structure.n_labels)
 
 

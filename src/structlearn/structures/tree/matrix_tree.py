@@ -36,7 +36,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.rounding import UNIT
-from structlearn.structures.regularized import clipped
+from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 
 _LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
@@ -79,7 +79,7 @@ def _normal(m: float, e: float) -> tuple[float, float]:
 
 @kernel
 def _exponential(x: float) -> tuple[float, float]:
-    """exp(x), that is exp(r) 2^k with r = x - k log 2; what is left of a huge x is all rounding, and cut."""
+    """Return exp(x) = exp(r) 2^k with r = x - k log 2; what is left of a huge x is all rounding, and cut."""
     if x == -np.inf:
         return 0.0, 0.0
     k = np.rint(x * _LOG2_E)
@@ -98,13 +98,13 @@ def _sum(m: float, e: float, m2: float, e2: float) -> tuple[float, float]:
 
 @kernel
 def _logarithm(m: float, e: float) -> float:
-    """log(m 2^e), exactly 0 for the number 1."""
+    """Return log(m 2^e), exactly 0 for the number 1."""
     return log(2.0 * m) + (e - 1.0) * _LN2
 
 
 @implements(log_partition, NonProjectiveTreeRecord)
 @kernel
-def eliminate(
+def log_partition_by_elimination(
     structure: NonProjectiveTreeRecord,
     shape: Shape,
     theta: Array,
@@ -143,7 +143,7 @@ def eliminate(
 
 @kernel
 def _set_order(n: int, single_root: bool, theta: Array, work: EliminationWork) -> None:
-    """The words in their order; with a single root, the last to go is one that can be above all others.
+    """Set the words' order; with a single root, the last to go is one that can be above all others.
 
     Such a word, if there is one, is the last from which a search of the words not yet seen began.
     """
@@ -168,7 +168,7 @@ def _set_order(n: int, single_root: bool, theta: Array, work: EliminationWork) -
 
 @kernel
 def _first_level(n: int, theta: Array, work: EliminationWork) -> float:
-    """The arcs' weights, each word's largest score moved out; returns the sum of those."""
+    """Compute the arcs' weights, each word's largest score moved out; return the sum of those."""
     total = 0.0
     for i in range(1, n + 1):
         word = work.order[i] - 1
@@ -195,7 +195,7 @@ def nonprojective_marginals(
     work: EliminationWork,
     mean: Array,
 ) -> float:
-    total = eliminate(structure, shape, theta, shared, work, mean)
+    total = log_partition_by_elimination(structure, shape, theta, shared, work, mean)
     if total == -np.inf:
         mean[:] = 0.0
     elif _is_rounded(shape[1], work):
@@ -208,7 +208,7 @@ def nonprojective_marginals(
 
 @kernel
 def _is_rounded(n: int, work: EliminationWork) -> bool:
-    """Whether powers are rounded, as scores so large are: then no more is known than the best tree."""
+    """Return whether powers are rounded, as scores so large are: then no more is known than the best tree."""
     largest = 0.0
     for k in range(1, n + 1):
         largest = max(largest, abs(work.pivot[k, 1]))
@@ -217,7 +217,7 @@ def _is_rounded(n: int, work: EliminationWork) -> bool:
 
 @kernel
 def _take_tree(n: int, mean: Array, work: EliminationWork) -> None:
-    """The slopes are those of one tree."""
+    """Write the slopes of one tree."""
     for j in range(n + 1):
         for i in range(1, n + 1):
             work.slope[j, i] = mean[work.order[j], work.order[i] - 1]
@@ -279,4 +279,4 @@ def elimination_entropy(
             if work.score[j, i] > -np.inf and work.slope[j, i] > 0.0:
                 value -= work.score[j, i] * work.slope[j, i]
                 size -= work.score[j, i]
-    return clipped(value - 8.0 * n * n * UNIT * size, n * np.log(n + 1))
+    return clip_entropy(value - 8.0 * n * n * UNIT * size, n * np.log(n + 1))

@@ -19,9 +19,9 @@ from structlearn.structures.tree.eisner import (
     RIGHT,
     ProjectiveTreeRecord,
     SpanTables,
-    push,
+    push_span,
     root_terms,
-    split,
+    split_span,
     split_terms,
 )
 from structlearn.structures.tree.matrix_tree import EliminationWork
@@ -64,15 +64,15 @@ def sample_spans(
 def _sample_back(
     spans: SpanTables, s: int, t: int, kind: int, uniform: Array, drawn: int, heads: Array
 ) -> int:
-    """Heads of the words in a span; how many random numbers are used by now."""
+    """Draw heads of the words in a span; return how many random numbers are used by now."""
     stack = spans.stack
-    size = push(stack, 0, s, t, kind)
+    size = push_span(stack, 0, s, t, kind)
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
         terms = spans.terms[: t - s]
         split_terms(spans, kind, s, t, terms)
-        size, head, word = split(stack, size, kind, s, t, _draw(terms, uniform[drawn]))
+        size, head, word = split_span(stack, size, kind, s, t, _draw(terms, uniform[drawn]))
         drawn += 1
         if head >= 0:
             heads[word - 1] = head
@@ -81,7 +81,7 @@ def _sample_back(
 
 @kernel
 def _draw(terms: Array, uniform: float) -> int:
-    """k with probability exp terms[k] over their sum; never one of probability zero."""
+    """Draw k with probability exp terms[k] over their sum; never one of probability zero."""
     top = max_of(terms)
     for k in range(terms.size):
         terms[k] = exp(terms[k] - top)
@@ -90,7 +90,7 @@ def _draw(terms: Array, uniform: float) -> int:
 
 @kernel
 def _draw_share(shares: Array, uniform: float) -> int:
-    """k with a probability in proportion to shares[k]."""
+    """Draw k with a probability in proportion to shares[k]."""
     target, last, reached = uniform * sum_of(shares), 0, 0.0
     for k in range(shares.size):
         if shares[k] > 0.0:
@@ -111,7 +111,7 @@ def sample_words(
     uniform: Array,
     heads: Array,
 ) -> None:
-    """Each word's head from p(head | heads of the words before)."""
+    """Draw each word's head from p(head | heads of the words before)."""
     n = shape[1]
     mean, given = np.empty(theta.size), np.empty(theta.size)
     table, shares = given.reshape(n + 1, n), mean.reshape(n + 1, n)

@@ -11,12 +11,12 @@ from structlearn.structures.registry import stored
 from structlearn.structures.tree import matrix_tree  # noqa: F401  (registers its answers)
 from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 from structlearn.structures.tree.eisner import ProjectiveTreeRecord
-from structlearn.structures.tree.kbest import k_best
+from structlearn.structures.tree.kbest import k_best_trees
 from structlearn.structures.tree.sampling import draw_trees
 
 
 class Tree(Structure):
-    """What projective and non-projective trees share.
+    """The base of projective and non-projective trees.
 
     The parts are the arcs, an (n + 1, n) table: entry [h, m - 1] is the arc from head h, 0 for the root, to
     word m in 1 .. n. Arcs from a word to itself are never used. An output is the vector of the n heads.
@@ -53,29 +53,29 @@ class Tree(Structure):
         return shape[1]
 
     def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
-        """The k best trees, (k', n) heads, and their scores, (k',), best first; k' < k where there are fewer.
+        """Return the k best trees, (k', n) heads, and scores, (k',), best first; k' < k if there are fewer.
 
         `theta` is one table of scores, as in `maximize`. Takes about k n times as long as the best alone.
         """
-        return k_best(self, theta, k)
+        return k_best_trees(self, theta, k)
 
     def by_choice(self, parts: Array) -> Array:
-        """Parts as a table (choices of a word, words): here a word chooses its head."""
+        """Return parts as a table (choices of a word, words): here a word chooses its head."""
         n = int((parts.size + 0.25) ** 0.5)
         return parts.reshape(n + 1, n)
 
     def from_choices(self, table: Array) -> Array:
-        """The inverse of `by_choice`."""
+        """Invert `by_choice`."""
         return table
 
     def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
-        """`n` independent trees of p(y) ~ exp <theta, z(y)>, an (n, words) array of heads.
+        """Draw `n` independent trees of p(y) ~ exp <theta, z(y)>, an (n, words) array of heads.
 
         `theta` is one table of scores, as in `marginals`; `random_state` a seed or a Generator.
         """
         if n < 0:
             raise ValueError(f"The number of samples must be at least 0; got {n}.")
-        theta, shape = self._checked(theta)
+        theta, shape = self.read_scores(theta)
         heads = np.empty((n, shape[1]), dtype=np.int64)
         uniform = np.random.default_rng(random_state).random((n, 2 * shape[1]))  # enough for all choices
         work, flat = marginals_workspace(self.record, shape), theta.ravel()
@@ -85,7 +85,7 @@ class Tree(Structure):
         return heads
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """The table of arcs of the heads `y`, integers in 0 .. n with 0 for the root."""
+        """Return the table of arcs of the heads `y`, integers in 0 .. n with 0 for the root."""
         heads = self._checked_heads(np.asarray(y), shape)
         mu = np.zeros((heads.size + 1, heads.size))
         mu[heads, np.arange(heads.size)] = 1.0
@@ -126,7 +126,7 @@ class Tree(Structure):
     def cost(
         self, mu: Array, *, weights: object = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
-        """1 on each wrong arc, over the number of words where normalised; `nodes` weigh the words."""
+        """Return 1 on each wrong arc, over the number of words where normalised; `nodes` weigh the words."""
         if weights is not None:
             raise ValueError("Trees have no labels to weigh; give weights of words as nodes.")
         n = mu.shape[1]
@@ -157,7 +157,7 @@ class ProjectiveTree(Tree):
         return mu
 
     def nearest_tree(self, heads: Array) -> Array:
-        """The projective tree with most arcs of a tree; other words go to heads above theirs if possible."""
+        """Return the projective tree with most arcs of a tree; other words go to heads above if possible."""
         n = heads.size
         theta = np.zeros((n + 1, n))
         above, worth = np.concatenate([[0], heads]), float(n)
@@ -169,7 +169,7 @@ class ProjectiveTree(Tree):
 
 
 def crossing_arcs(heads: Array) -> tuple[int, int] | None:
-    """Two words whose arcs from their heads cross, if any do."""
+    """Return two words whose arcs from their heads cross, if any do."""
     words = np.arange(1, heads.size + 1)
     low, high = np.minimum(heads, words), np.maximum(heads, words)
     inside = (low[None, :] > low[:, None]) & (low[None, :] < high[:, None])

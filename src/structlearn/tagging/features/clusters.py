@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import Column, DataError, Tokens, open_text
 from structlearn.data.word_vectors import read_vectors
 from structlearn.storage.schema import check_form
@@ -76,14 +76,14 @@ class Clusters(OneColumn):
                 "a file of its language, written as the text is."
             )
 
-    def stored(self) -> Stored:
-        """As a model file has it."""
+    def to_stored(self) -> Stored:
+        """Return what a model file holds of it."""
         notes = {"kind": _KIND, "name": self.name, "word": self.word}
         return Stored(notes, {"words": list(self.paths), "paths": list(self.paths.values())}, {})
 
     @classmethod
     def from_stored(cls, stored: Stored) -> Clusters:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         words, paths = stored.texts["words"], stored.texts["paths"]
         if len(words) != len(paths):
@@ -92,11 +92,11 @@ class Clusters(OneColumn):
 
 
 def read_clusters(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters:
-    """Clusters of a file: lines of ``bits word count`` (Brown's) or ``word cluster``, tabs or spaces between.
+    """Read the clusters of a file: lines of ``bits word count`` (Brown's) or ``word cluster``.
 
     Of a file of many words the first are kept, and those of the text.
     """
-    wanted = _written(tokens.column(word).strings)
+    wanted = _with_lower_case(tokens.column(word).strings)
     found: dict[str, str] = {}
     with closing(open_text(path)) as lines:
         for number, line in lines:
@@ -105,7 +105,7 @@ def read_clusters(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters
             cells = line.split("\t") if "\t" in line else line.split(" ")
             if len(cells) not in (2, 3) or not all(cells):
                 raise DataError.at(
-                    path, number, f"a line is 'bits word count' or 'word cluster'; got {quoted(line, 40)}."
+                    path, number, f"a line is 'bits word count' or 'word cluster'; got {quote(line, 40)}."
                 )
             one, cluster = (cells[0], cells[1]) if len(cells) == 2 else (cells[1], cells[0])
             if len(found) < MOST_WORDS or one in wanted:
@@ -118,15 +118,15 @@ def read_clusters(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters
 
 
 def cluster_vectors(path: StrPath, tokens: Tokens, word: str = "word") -> Clusters:
-    """Clusters of a file of vectors in fastText's text format (or .gz), of the first words and the text's."""
-    vectors = read_vectors(path, _written(tokens.column(word).strings), most=MOST_WORDS)
+    """Cluster the vectors of a file in fastText's text format (or .gz): its first words and the text's."""
+    vectors = read_vectors(path, _with_lower_case(tokens.column(word).strings), most=MOST_WORDS)
     clusters = Clusters("vector", word, dict(zip(vectors.words, bit_paths(vectors.matrix))))
     clusters.check_cover(tokens, path)
     return clusters
 
 
-def _written(words: Iterable[str]) -> Collection[str]:
-    """Words and their lower case."""
+def _with_lower_case(words: Iterable[str]) -> Collection[str]:
+    """Return the words and their lower case."""
     return {written for word in words for written in (word, word.lower())}
 
 
@@ -145,7 +145,7 @@ def bit_paths(vectors: Array, levels: int = LEVELS) -> list[str]:
 
 
 def _upper_half(Z: Array) -> Array:
-    """2-means of some rows, begun at their mean along the direction of largest variance."""
+    """Run 2-means on some rows, begun at their mean along the direction of largest variance."""
     centred = Z - Z.mean(axis=0)
     upper: Array = centred @ _main_direction(centred) > 0
     for _ in range(_ROUNDS):
@@ -157,7 +157,7 @@ def _upper_half(Z: Array) -> Array:
 
 
 def _main_direction(centred: Array) -> Array:
-    """By a few power steps from the longest row, whose sign is kept."""
+    """Return the main direction, by a few power steps from the longest row, whose sign is kept."""
     direction = centred[np.argmax((centred**2).sum(axis=1))]
     for _ in range(_POWER_STEPS):
         direction = centred.T @ (centred @ direction)

@@ -99,8 +99,8 @@ class Context:
         found: list[Array] = []
         for half, limit in zip((first, ~first), limits):
             others = np.flatnonzero(~half & whole)
-            train = partial(_trained, max_seconds=limit)
-            found += self._labelled(
+            train = partial(_train_first_pass, max_seconds=limit)
+            found += self._label_by_chain(
                 tokens.some(others),
                 [known[i] for i in others],
                 tokens.some(np.flatnonzero(half)),
@@ -108,10 +108,10 @@ class Context:
                 train,
             )
         those = np.flatnonzero(whole)
-        self.chain = _trained(self._rows(tokens.some(those)), [known[i] for i in those], limits[-1])
-        return self._added(tokens, found)
+        self.chain = _train_first_pass(self._rows(tokens.some(those)), [known[i] for i in those], limits[-1])
+        return self._add_columns(tokens, found)
 
-    def _labelled(
+    def _label_by_chain(
         self,
         tokens: Tokens,
         labels: Sequence[Any],
@@ -129,12 +129,12 @@ class Context:
 
     def add(self, tokens: Tokens) -> Tokens:
         """Return a text with the columns."""
-        return self._added(tokens, self.chain.predict(self._rows(tokens)) if len(tokens) else [])
+        return self._add_columns(tokens, self.chain.predict(self._rows(tokens)) if len(tokens) else [])
 
     def _rows(self, tokens: Tokens) -> Stacked:
         return Stacked(self.features.transform(tokens), tokens.lengths)
 
-    def _added(self, tokens: Tokens, found: Sequence[Array]) -> Tokens:
+    def _add_columns(self, tokens: Tokens, found: Sequence[Array]) -> Tokens:
         sentences = [one.tolist() for one in found]
         place = {label: k for k, label in enumerate(self.labels)}
         codes = np.array([place[label] for one in sentences for label in one], dtype=np.int64)
@@ -150,8 +150,8 @@ class Context:
         of = [numbers.setdefault(w.lower(), len(numbers)) if is_capitalised(w) else -1 for w in strings]
         return np.array(of, dtype=np.int64)[codes] if codes.size else np.empty(0, dtype=np.int64)
 
-    def stored(self) -> Stored:
-        """As a model file has it."""
+    def to_stored(self) -> Stored:
+        """Return what a model file holds of it."""
         notes = {
             "kind": _KIND,
             "templates": " ".join(map(str, self.features.templates)),
@@ -164,7 +164,7 @@ class Context:
 
     @classmethod
     def from_stored(cls, stored: Stored) -> Context:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         notes, keys, weights = stored.notes, stored.arrays["keys"], stored.arrays["weights"]
         check_form(notes, _NOTES, "derived")
         if not all(_NUMBER.fullmatch(notes[name]) for name in ("reach", "hash_bits")):
@@ -185,17 +185,17 @@ def check_context(reach: object) -> int:
 
 
 def n_known(y: Sequence[Any]) -> int:
-    """Sentences of which all labels are known."""
+    """Count the sentences whose labels are all known."""
     return sum(all(known_text(label) is not None for label in one) for one in y)
 
 
 def first_features(templates: Sequence[Template], min_count: int, hash_bits: int | None) -> TextFeatures:
-    """Those of the first pass, by all templates that do not look at its answers."""
+    """Return the features of the first pass: of all templates that do not look at its answers."""
     own = [one for one in templates if not any(atom.column in COLUMNS for atom in one.atoms)]
     return TextFeatures(own, max(min_count, MIN_COUNT), hash_bits)
 
 
-def _trained(
+def _train_first_pass(
     rows: Stacked, labels: Sequence[Sequence[str]], max_seconds: float | None = None
 ) -> ChainClassifier:
     """Train a first pass, whose limit counts from where `counting_seconds` began."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import quote
 from structlearn.data import Column, Tokens
 from structlearn.storage.schema import read_json
 
@@ -41,15 +41,15 @@ class Derived(Protocol):
     def add(self, tokens: Tokens) -> Tokens:
         """Return a text with the columns."""
 
-    def stored(self) -> Stored:
-        """As a model file has it."""
+    def to_stored(self) -> Stored:
+        """Return what a model file holds of it."""
 
 
 class LearntColumns(Derived, Protocol):
     """Columns that are learnt from labels."""
 
     def fresh(self) -> LearntColumns:
-        """One that has learnt nothing."""
+        """Return a copy that has learnt nothing."""
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
         """Learn from a training text, and add to it columns that do not see the labels of their block."""
@@ -61,15 +61,15 @@ def with_columns(tokens: Tokens, columns: Mapping[str, Column]) -> Tokens:
 
 
 def read_strings(lines: Sequence[str]) -> list[str]:
-    """Read the strings of a text that is one line of JSON; ValueError if it is none."""
+    """Read the strings of a text that is one line of JSON; ValueError if it is not."""
     (line,) = lines
     return read_json(line, list[str], "derived")
 
 
 def check_name(name: str) -> str:
-    """`name` if templates can name a column so."""
+    """Return `name` if templates can use it as the name of a column."""
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"{quoted(name)} cannot name a lexicon: use letters, digits and _, a letter first, as PERSON."
+            f"{quote(name)} cannot name a lexicon: use letters, digits and _, a letter first, as PERSON."
         )
     return name

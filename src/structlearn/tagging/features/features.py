@@ -20,7 +20,7 @@ from structlearn.core.sentences import ParameterError
 from structlearn.data import Tokens
 from structlearn.tagging.features.keys import KeyTable, add_atom
 from structlearn.tagging.features.templates import Templates, parse_templates
-from structlearn.tagging.features.views import text_hash, viewed
+from structlearn.tagging.features.views import text_hash, view_codes
 
 _MOST_BITS = 30
 
@@ -82,7 +82,7 @@ class TextFeatures:
         return self.with_keys(np.concatenate(found))
 
     def columns_of(self, templates: Templates) -> list[int]:
-        """Columns of the feature matrix that belong to some of the templates."""
+        """Return the columns of the feature matrix that belong to some of the templates."""
         if self.hash_bits is not None:
             raise ParameterError("Hashed features cannot be told apart; leave out {hash_bits}.")
         places = map(self.templates.index, parse_templates(templates))
@@ -136,14 +136,14 @@ class TextFeatures:
             for atom in template.atoms:
                 kind = atom.column, atom.view
                 if kind not in values:
-                    values[kind] = viewed(atom.view, columns[atom.column], first)
+                    values[kind] = view_codes(atom.view, columns[atom.column], first)
                 codes, hashed = values[kind]
                 add_atom(hashed, codes, first, atom.offset, keys)
             yield keys
 
 
 def _frequent(keys: Array, min_count: int) -> Array:
-    """Keys other than zero that occur often enough, the most frequent first."""
+    """Return the nonzero keys that occur often enough, the most frequent first."""
     found, counts = np.unique(keys, return_counts=True)
     kept = (counts >= min_count) & (found != 0)
     order = np.argsort(-counts[kept], kind="stable")
@@ -151,6 +151,6 @@ def _frequent(keys: Array, min_count: int) -> Array:
 
 
 def starts_of_used(starts: Array, used: Array) -> Array:
-    """Where each template's features begin once a mask has left some out."""
+    """Return where each template's features begin after a mask has left some out."""
     found: Array = np.concatenate([[0], np.cumsum(used)])[starts]
     return found

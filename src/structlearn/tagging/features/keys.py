@@ -14,7 +14,7 @@ OUTSIDE = 0x9E3779B97F4A7C15
 
 @kernel
 def add_atom(values: Array, codes: Array, first: Array, offset: int, keys: Array) -> None:
-    """keys <- mixed(key + value of the cell `offset` tokens away); zero where the value is.
+    """keys <- mix_bits(key + value of the cell `offset` tokens away); zero where the value is.
 
     values : hash of each distinct string; codes : the string of each token.
     Sequence i is the tokens first[i]:first[i + 1]. A key of zero (no feature) stays zero.

@@ -63,17 +63,17 @@ class PhraseList(OneColumn):
         return with_columns(tokens, {self.name: Column(cells, _CELLS)})
 
     def matches(self, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """(first, last + 1) of phrases from left to right, the longest at each place; they do not overlap."""
+        """Return (first, last + 1) of the phrases from left to right, the longest at each place."""
         return longest_matches(words, self._lengths, self.phrases.__contains__)
 
-    def stored(self) -> Stored:
-        """As a model file has it."""
+    def to_stored(self) -> Stored:
+        """Return what a model file holds of it."""
         notes = {"kind": _KIND, "name": self.name, "word": self.word}
         return Stored(notes, {"phrases": [" ".join(phrase) for phrase in self.phrases]}, {})
 
     @classmethod
     def from_stored(cls, stored: Stored) -> PhraseList:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         return cls.of(stored.notes["name"], stored.texts["phrases"], stored.notes["word"])
 
@@ -94,14 +94,14 @@ class PhraseList(OneColumn):
         else:
             phrases, place = _phrases(source), f"The lexicon {name}"
         if not phrases:
-            raise DataError(f"{place} holds no phrases; a lexicon has a phrase a line.")
+            raise DataError(f"{place} holds no phrases; a lexicon has one phrase per line.")
         if sum(map(len, phrases)) > MOST_WORDS:
             raise DataError(f"{place} holds more than {MOST_WORDS:,} words; keep the most useful phrases.")
         return cls(name, word, phrases)
 
 
 def lengths_of(phrases: Iterable[Phrase]) -> dict[str, list[int]]:
-    """Lengths of the phrases that begin with a word, the longest first."""
+    """Return the lengths of the phrases that begin with a word, the longest first."""
     found: dict[str, set[int]] = {}
     for phrase in phrases:
         found.setdefault(phrase[0], set()).add(len(phrase))
@@ -111,7 +111,7 @@ def lengths_of(phrases: Iterable[Phrase]) -> dict[str, list[int]]:
 def longest_matches(
     words: Sequence[str], lengths: Mapping[str, Sequence[int]], known: Callable[[Phrase], bool]
 ) -> Iterator[tuple[int, int]]:
-    """(first, last + 1) of known phrases from left to right, the longest at each place, without overlap."""
+    """Return (first, last + 1) of known phrases from left to right, the longest at each place."""
     at = 0
     while at < len(words):
         possible = (n for n in lengths.get(words[at], ()) if at + n <= len(words))

@@ -27,7 +27,7 @@ _ONE_TO_64 = 1 << 64
 
 
 def template_names(features: TextFeatures) -> Callable[[Array], list[str]]:
-    """From columns of the feature matrix to names; of what cannot be named, the template and the hash."""
+    """Return the function from columns to names; for a nameless one, the template and the hash."""
 
     def names(places: Array) -> list[str]:
         if features.hash_bits is not None:
@@ -50,7 +50,7 @@ def template_names(features: TextFeatures) -> Callable[[Array], list[str]]:
 
 
 def names_in(features: TextFeatures, tokens: Tokens) -> dict[int, str]:
-    """Names of all features that a text has, by their columns; where hashes collide, all that share one."""
+    """Return the names of all features of a text, by column; all that share one if hashes collide."""
     first = np.concatenate([[0], np.cumsum(tokens.lengths)])
     columns = {name: tokens.column(name) for name in features.columns}
     found: dict[int, str] = {}
@@ -103,17 +103,19 @@ def names_of_keys(
         return
     heads = np.full(1, text_hash(str(template)), dtype=np.uint64)
     for values, _ in tables[:-1]:
-        heads = mixed((heads[:, None] + values).ravel())
+        heads = mix_array((heads[:, None] + values).ravel())
     order = np.argsort(heads)
     known = heads[order]
-    for rest in _unmixed(keys).reshape(-1, 1):
+    for rest in _unmix(keys).reshape(-1, 1):
         wanted = rest - tables[-1][0]
         at = np.minimum(np.searchsorted(known, wanted), known.size - 1)
         hits = np.flatnonzero(known[at] == wanted)
-        yield _joined(template, tables, sizes, int(order[at[hits[0]]]), int(hits[0])) if hits.size else None
+        yield (
+            _join_names(template, tables, sizes, int(order[at[hits[0]]]), int(hits[0])) if hits.size else None
+        )
 
 
-def _joined(
+def _join_names(
     template: Template, tables: Sequence[tuple[Array, list[str]]], sizes: list[int], head: int, last: int
 ) -> str:
     """Return the name of a combination of values.
@@ -138,22 +140,22 @@ def _table(atom: Atom, strings: Sequence[str]) -> tuple[Array, list[str]]:
     return np.concatenate([hashes(str, texts), ends]), [*texts, *outside.values()]
 
 
-def mixed(x: Array) -> Array:
+def mix_array(x: Array) -> Array:
     """Mix the bits of each entry as `mix_bits` does."""
     for shift, multiplier in zip(SHIFTS, MULTIPLIERS):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(multiplier)
     return x ^ (x >> np.uint64(SHIFTS[-1]))
 
 
-def _unmixed(x: Array) -> Array:
-    """Return the inverse of `mixed`."""
-    x = _unshifted(x, SHIFTS[-1])
+def _unmix(x: Array) -> Array:
+    """Return the inverse of `mix_array`."""
+    x = _undo_shift(x, SHIFTS[-1])
     for shift, multiplier in zip(SHIFTS[1::-1], MULTIPLIERS[::-1]):
-        x = _unshifted(x * np.uint64(pow(multiplier, -1, _ONE_TO_64)), shift)
+        x = _undo_shift(x * np.uint64(pow(multiplier, -1, _ONE_TO_64)), shift)
     return x
 
 
-def _unshifted(x: Array, shift: int) -> Array:
+def _undo_shift(x: Array, shift: int) -> Array:
     """Return the inverse of x ^ (x >> shift)."""
     found = x.copy()
     for k in range(shift, 64, shift):

@@ -21,7 +21,7 @@ _LONGEST, _FARTHEST = 3, 2
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """For each token, the others with the same word that are at most so many sentences away.
+    """For each token, the others with the same word that are at most `reach` sentences away.
 
     order : the tokens that are looked for, word by word, in the order of the text
     low, high : of each of these, the others are order[low:high] without itself
@@ -33,7 +33,7 @@ class Nearby:
 
     @classmethod
     def of(cls, words: Array, sentence: Array, reach: int) -> Nearby:
-        """Of numbers of words, negative for tokens that are not looked for, and numbers of sentences."""
+        """Find equal words nearby, from numbers of words (negative: not looked for) and of sentences."""
         order = np.flatnonzero(words >= 0)
         order = order[np.argsort(words[order], kind="stable")]
         width = int(sentence.max(initial=0)) + 2 * reach + 1  # so that no reach ends at another word
@@ -47,7 +47,7 @@ class Nearby:
         return self.high - self.low - 1
 
     def counts(self, marked: Array) -> Array:
-        """How many of the others are marked."""
+        """Count how many of the others are marked."""
         own = marked[self.order].astype(np.int64)
         upto = np.concatenate([[0], np.cumsum(own)])
         return upto[self.high] - upto[self.low] - own
@@ -82,7 +82,7 @@ def usual_nearby(nearby: Nearby, codes: Array, labels: Sequence[str]) -> Column:
 
 
 def longest_nearby(nearby: Nearby, sentences: Iterable[Sequence[str]], labels: Sequence[str]) -> Column:
-    """Of the longest spans that the same word is in nearby the most frequent: type, place in it and length.
+    """Return type, place and length of the most frequent of the longest spans with the same word nearby.
 
     sentences : their labels, of which `labels` are the distinct ones
     """
@@ -100,7 +100,7 @@ def longest_nearby(nearby: Nearby, sentences: Iterable[Sequence[str]], labels: S
 
 
 def _in_spans(labels: Sequence[str], reading: SpanReading) -> Iterator[tuple[str, int, int] | None]:
-    """Of each label: type, place and length of its span, None outside."""
+    """Return type, place and length of each label's span, None outside."""
     found: list[tuple[str, int, int] | None] = [None] * len(labels)
     for a, b, kind in reading.read(labels):
         length = min(b - a, _LONGEST)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import listed, quoted
+from structlearn.core.wording import list_names, quote
 from structlearn.data import Tokens
 from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.segment_features import SegmentedRows
@@ -107,7 +107,7 @@ class Resources:
         names = self.names
         taken = [name for name in names if name in set(columns) or names.count(name) > 1]
         if taken:
-            raise ValueError(f"{quoted(taken[0])} is the name of another column; call the lexicon otherwise.")
+            raise ValueError(f"{quote(taken[0])} is the name of another column; call the lexicon otherwise.")
 
     def learn(self, tokens: Tokens, y: Sequence[Any] | None) -> tuple[Tokens, DerivedColumns]:
         """Return a training text with its columns, and what adds them to other texts."""
@@ -171,8 +171,8 @@ class DerivedColumns:
         """Sentences to either side that count."""
         return max((part.reach for part in self.parts if isinstance(part, Context)), default=0)
 
-    def stacked(self, rows: Rows, tokens: Tokens, *, training: bool = False) -> Stacked:
-        """Rows of tokens' features and, where whole segments have any, what makes those."""
+    def stack(self, rows: Rows, tokens: Tokens, *, training: bool = False) -> Stacked:
+        """Return the rows of tokens' features and, if whole segments have any, what makes those."""
         whole = [part for part in self.parts if isinstance(part, WholeSegments)]
         if not whole:
             return Stacked(rows, tokens.lengths)
@@ -181,8 +181,8 @@ class DerivedColumns:
             rows, tokens.lengths, partial(whole[0].rows, tokens, lexicons, training=training)
         )
 
-    def completed(self, templates: Sequence[Template]) -> tuple[Template, ...]:
-        """Templates, and default ones of columns that none of them looks at."""
+    def complete_templates(self, templates: Sequence[Template]) -> tuple[Template, ...]:
+        """Return the templates, and default ones for columns that none of them looks at."""
         named = {atom.column for template in templates for atom in template.atoms}
         own = [part.default_templates for part in self.parts if named.isdisjoint(part.columns)]
         return parse_templates([*templates, *own])
@@ -201,40 +201,40 @@ class DerivedColumns:
     def notes(self) -> dict[str, object]:
         """Return what the notes of a model file say."""
         told = [
-            {**part.stored().notes, "columns": " ".join(part.columns), "needs": " ".join(part.needs)}
+            {**part.to_stored().notes, "columns": " ".join(part.columns), "needs": " ".join(part.needs)}
             for part in self.parts
         ]
         return {DERIVED: told} if told else {}
 
     def texts(self) -> dict[str, list[str]]:
-        """Texts of a model file."""
+        """Return the texts of a model file."""
         return {
             f"{DERIVED}{i}:{name}": lines
             for i, part in enumerate(self.parts)
-            for name, lines in part.stored().texts.items()
+            for name, lines in part.to_stored().texts.items()
         }
 
     def arrays(self) -> dict[str, Array]:
-        """Arrays of a model file."""
+        """Return the arrays of a model file."""
         return {
             f"{DERIVED}{i}:{name}": array
             for i, part in enumerate(self.parts)
-            for name, array in part.stored().arrays.items()
+            for name, array in part.to_stored().arrays.items()
         }
 
     @classmethod
     def from_stored(cls, stored: Any) -> DerivedColumns:
-        """Those of a model file (its notes, texts and arrays); ValueError if they are none."""
+        """Read the parts of a model file (its notes, texts and arrays); ValueError if they are not valid."""
         told = stored.notes.get(DERIVED, [])
         check_form(told, _NOTES, f"notes.{DERIVED}")
         return cls(tuple(_part(i, notes, stored) for i, notes in enumerate(told)))
 
 
 def _part(i: int, notes: dict[str, str], stored: Any) -> Derived:
-    """One part of a model file."""
+    """Read one part of a model file."""
     kind = notes.get("kind", "")
     if kind not in _KINDS:
-        raise ValueError(f"its derived columns are of a kind {quoted(kind)}, not {listed(_KINDS)}")
+        raise ValueError(f"its derived columns are of a kind {quote(kind)}, not {list_names(_KINDS)}")
     own = {name: value for name, value in notes.items() if name not in ("columns", "needs")}
     texts, arrays = (
         {name.removeprefix(f"{DERIVED}{i}:"): value for name, value in those.items()}
@@ -247,7 +247,7 @@ def _part(i: int, notes: dict[str, str], stored: Any) -> Derived:
 
 
 def derived_names(notes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of a model's notes: names of the derived columns, and the columns they are made of."""
+    """Return the names of a model's derived columns, and the columns they are made of, from its notes."""
     told = notes.get(DERIVED, [])
     check_form(told, _NOTES, f"notes.{DERIVED}")
     columns, needs = (_words(told, key) for key in ("columns", "needs"))
@@ -259,12 +259,12 @@ def _words(told: Iterable[Mapping[str, str]], key: str) -> tuple[str, ...]:
 
 
 def parse_lexicons(flags: Sequence[str]) -> dict[str, LexiconSource]:
-    """From NAME=FILE pairs of the shell."""
+    """Parse NAME=FILE pairs of the shell."""
     found: dict[str, LexiconSource] = {}
     for text in flags:
         name, mark, path = text.partition("=")
         if not mark or not path or name in found:
             why = "is there twice" if name in found else "is not NAME=FILE"
-            raise ValueError(f"--lexicon {quoted(text)} {why}; write --lexicon PERSON=names.txt.")
+            raise ValueError(f"--lexicon {quote(text)} {why}; write --lexicon PERSON=names.txt.")
         found[check_name(name)] = os.path.expanduser(path)
     return found

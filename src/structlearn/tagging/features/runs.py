@@ -21,7 +21,7 @@ def is_capitalised(word: str) -> bool:
     return word[:1].isupper()
 
 
-def before(words: Sequence[str]) -> list[str | None]:
+def lower_word_before(words: Sequence[str]) -> list[str | None]:
     """Return the nearest word to the left that is not capitalised, in lower case; "" if there is none."""
     found: list[str | None] = []
     nearest = ""
@@ -34,7 +34,7 @@ def before(words: Sequence[str]) -> list[str | None]:
 
 def after(words: Sequence[str]) -> list[str | None]:
     """Return the nearest word to the right that is not capitalised, in lower case; "" if there is none."""
-    return before(words[::-1])[::-1]
+    return lower_word_before(words[::-1])[::-1]
 
 
 def first(words: Sequence[str]) -> list[str | None]:
@@ -57,8 +57,8 @@ def place(words: Sequence[str]) -> list[str | None]:
     return found
 
 
-def quoted(words: Sequence[str]) -> list[str | None]:
-    """Of words between quotation marks: how many they are, how they are written, and where a word is.
+def quotation(words: Sequence[str]) -> list[str | None]:
+    """Describe words between quotation marks: how many they are, their letters, and each word's place.
 
     How: whether its first word is capitalised (X or x) and whether most are. Where: B, I or E, the marks
     themselves a mark. "O" outside.
@@ -75,7 +75,7 @@ def quoted(words: Sequence[str]) -> list[str | None]:
 
 
 def _kind(words: Sequence[str]) -> str:
-    """Length and letters of what is quoted."""
+    """Return the length and the letters of a quotation."""
     n = len(words)
     length = "0" if n == 0 else "1" if n == 1 else "few" if n < _LONGEST else "many"
     capitals = sum(map(is_capitalised, words))
@@ -92,12 +92,12 @@ def _runs(words: Sequence[str]) -> list[list[str]]:
 
 
 SENTENCE_VIEWS: dict[str, SentenceView] = {
-    "before": before,
+    "before": lower_word_before,
     "after": after,
     "first": first,
     "last": last,
     "place": place,
-    "quoted": quoted,
+    "quoted": quotation,
 }
 
 

@@ -64,7 +64,7 @@ class SpanLexicon:
         return f"{_NAME}[-1..1] {_NAME}[-1]&{_NAME} {_NAME}&{_NAME}[1]"
 
     def fresh(self) -> SpanLexicon:
-        """One that has learnt nothing."""
+        """Return a copy that has learnt nothing."""
         return SpanLexicon(self.word)
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
@@ -77,13 +77,13 @@ class SpanLexicon:
                 kinds = self.phrases.setdefault(tuple(words[a:b]), {})
                 kinds[kind] = Marked(kinds.get(kind, Marked(i // BLOCK, 0)).first, i // BLOCK)
         self._lengths = lengths_of(self.phrases)
-        return self._added(tokens, hidden=True)
+        return self._add_column(tokens, hidden=True)
 
     def add(self, tokens: Tokens) -> Tokens:
         """Return a text with the column."""
-        return self._added(tokens, hidden=False)
+        return self._add_column(tokens, hidden=False)
 
-    def _added(self, tokens: Tokens, *, hidden: bool) -> Tokens:
+    def _add_column(self, tokens: Tokens, *, hidden: bool) -> Tokens:
         cells: list[str] = []
         for i, words in enumerate(self._sentences(tokens)):
             cells += self._cells(words, i // BLOCK if hidden else None)
@@ -109,8 +109,8 @@ class SpanLexicon:
         ends = np.concatenate([[0], np.cumsum(tokens.lengths)]).tolist()
         return [words[a:b] for a, b in pairwise(ends)]
 
-    def stored(self) -> Stored:
-        """As a model file has it: words may hold any character, so that phrases are lines of JSON."""
+    def to_stored(self) -> Stored:
+        """Return what a model file holds of it; as words may hold any character, phrases are JSON."""
         types = sorted({kind for kinds in self.phrases.values() for kind in kinds})
         marked = [[kind in kinds for kind in types] for kinds in self.phrases.values()]
         table = np.array(marked, dtype=np.uint8).reshape(len(self.phrases), len(types))
@@ -119,7 +119,7 @@ class SpanLexicon:
 
     @classmethod
     def from_stored(cls, stored: Stored) -> SpanLexicon:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         types = read_strings(stored.texts["types"])
         lines, marked = stored.texts["phrases"], stored.arrays["marked"]

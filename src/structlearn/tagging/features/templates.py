@@ -90,7 +90,7 @@ Templates = str | Template | Iterable[str | Template]
 
 
 def parse_templates(templates: Templates) -> tuple[Template, ...]:
-    """Templates from their notation (see the module), or from objects, or both; each once."""
+    """Parse templates from their notation (see the module), or from objects, or both; each once."""
     if isinstance(templates, str | Template):
         templates = [templates]
     found: dict[Template, None] = {}
@@ -98,14 +98,14 @@ def parse_templates(templates: Templates) -> tuple[Template, ...]:
         if isinstance(one, Template):
             found[one] = None
         else:
-            found.update(dict.fromkeys(made for text in one.split() for made in _expanded(text)))
+            found.update(dict.fromkeys(made for text in one.split() for made in _expand(text)))
     if not found:
         raise ValueError("There are no templates; give at least one, such as 'word[-1..1]'.")
     return tuple(found)
 
 
 def default_templates(columns: Sequence[str] = ("word",), task: str = "tag") -> str:
-    """Templates for columns of which the first holds words and the others tags; of names ("ner"), other ones.
+    """Return templates for columns of which the first holds words, the others tags; others for "ner".
 
     >>> default_templates(["word", "pos"]).split()[-1]
     'pos&pos[1]&pos[2]'
@@ -116,16 +116,16 @@ def default_templates(columns: Sequence[str] = ("word",), task: str = "tag") -> 
 
 
 def default_usual(word: str = "word", task: str = "tag") -> str | None:
-    """Templates whose values' usual labels are columns: of names some, else none."""
+    """Return the default templates for usual-label columns: a few for task="ner", none otherwise."""
     return _NAME_USUAL.format(word) if task == NAMES else None
 
 
 def default_context(task: str = "tag") -> int:
-    """Sentences to either side in which the same word is looked for: of names 20, else none."""
+    """Return how many sentences to either side are searched for the same word: 20 for names, else 0."""
     return _NAME_CONTEXT if task == NAMES else 0
 
 
-def _expanded(text: str) -> Iterator[Template]:
+def _expand(text: str) -> Iterator[Template]:
     """All templates that one piece of notation stands for."""
     return map(Template, product(*(_atoms(atom, text) for atom in text.split("&"))))
 

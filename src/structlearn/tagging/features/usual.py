@@ -50,7 +50,7 @@ class UsualLabels:
 
     @classmethod
     def of(cls, templates: Templates) -> Self:
-        """Not yet learnt."""
+        """Make columns that have learnt nothing yet."""
         return cls(parse_templates(templates))
 
     @property
@@ -76,7 +76,7 @@ class UsualLabels:
         return [*(f"{label} {kind}" for label in self.labels for kind in range(_KINDS)), "new"]
 
     def fresh(self) -> UsualLabels:
-        """One that has learnt nothing."""
+        """Return a copy that has learnt nothing."""
         return UsualLabels(self.templates)
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
@@ -91,7 +91,7 @@ class UsualLabels:
             table, codes = self._learnt(keys, y, block)
             self.tables.append(table)
             cells.append(codes)
-        return self._added(tokens, cells)
+        return self._add_columns(tokens, cells)
 
     def add(self, tokens: Tokens) -> Tokens:
         """Return a text with the columns."""
@@ -102,14 +102,14 @@ class UsualLabels:
             if keys.size and keys[0] == 0:  # tokens without a value are alike, as they were in training
                 places[own == 0] = 0
             cells.append(np.append(codes, new)[places].astype(np.int32))  # the place -1 is that of new ones
-        return self._added(tokens, cells)
+        return self._add_columns(tokens, cells)
 
-    def _added(self, tokens: Tokens, cells: Sequence[Array]) -> Tokens:
+    def _add_columns(self, tokens: Tokens, cells: Sequence[Array]) -> Tokens:
         strings = self._strings
         return with_columns(tokens, {name: Column(c, strings) for name, c in zip(self.columns, cells)})
 
     def _learnt(self, keys: Array, y: Array, block: Array) -> tuple[tuple[Array, Array], Array]:
-        """Keys with their codes, and the codes of the tokens, each of other blocks' labels."""
+        """Return keys with their codes, and the codes of the tokens, each from other blocks' labels."""
         found, key = np.unique(keys, return_inverse=True)
         inside = key * (int(block.max(initial=0)) + 1) + block
         _, first, group = np.unique(inside, return_index=True, return_inverse=True)
@@ -120,7 +120,7 @@ class UsualLabels:
         return (found, others), hidden[group]
 
     def _codes(self, counts: sparse.csr_matrix, less: sparse.csr_matrix | Iterator[None]) -> Array:
-        """Codes of cells by counts of labels, a row each."""
+        """Return codes of cells from counts of labels, one row each."""
         rows = max(_CHUNK // counts.shape[1], 1)
         codes = []
         for a in range(0, counts.shape[0], rows):
@@ -130,8 +130,8 @@ class UsualLabels:
             codes.append(_cells(some, len(self.labels) * _KINDS))
         return np.concatenate(codes) if codes else np.empty(0, dtype=np.int32)
 
-    def stored(self) -> Stored:
-        """As a model file has it."""
+    def to_stored(self) -> Stored:
+        """Return what a model file holds of it."""
         arrays: dict[str, Array] = {}
         for j, (keys, codes) in enumerate(self.tables):
             arrays |= {f"keys{j}": keys, f"codes{j}": codes}
@@ -140,7 +140,7 @@ class UsualLabels:
 
     @classmethod
     def from_stored(cls, stored: Stored) -> UsualLabels:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         self = cls.of(stored.notes["templates"])
         self.labels = stored.texts["labels"]

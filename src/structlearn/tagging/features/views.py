@@ -24,12 +24,12 @@ _AFFIX = re.compile(r"(prefix|suffix)([1-9][0-9]?)")
 
 
 def shape(text: str) -> str:
-    """Kinds of characters, runs of one kind written once: "McDonald-4x" is "XxXx-dx"."""
+    """Return the kinds of characters, runs of one kind written once: "McDonald-4x" is "XxXx-dx"."""
     return "".join(kind for kind, _ in groupby(map(_kind, text)))
 
 
 def pattern(text: str) -> str:
-    """Kinds of characters, runs of one kind cut at four: "McDonald-4x" is "XxXxxxx-dx"."""
+    """Return the kinds of characters, runs of one kind cut at four: "McDonald-4x" is "XxXxxxx-dx"."""
     runs = (list(run) for _, run in groupby(map(_kind, text)))
     return "".join("".join(run[:_LONGEST_RUN]) for run in runs)
 
@@ -42,17 +42,23 @@ def _kind(character: str) -> str:
     return "d" if character.isdigit() else character
 
 
-def norm(text: str) -> str:
-    """Lower case, every digit a 0."""
+def normal_form(text: str) -> str:
+    """Return the text in lower case, with every digit a 0."""
     return "".join("0" if character.isdigit() else character for character in text.lower())
 
 
-_VIEWS: dict[str, View] = {"same": str, "lower": str.lower, "norm": norm, "shape": shape, "pattern": pattern}
+_VIEWS: dict[str, View] = {
+    "same": str,
+    "lower": str.lower,
+    "norm": normal_form,
+    "shape": shape,
+    "pattern": pattern,
+}
 NAMES = f"{', '.join([*_VIEWS, *SENTENCE_VIEWS][1:])}, prefixN and suffixN"
 
 
 def check_view(name: str) -> None:
-    """ValueError that lists all views if there is none of this name."""
+    """Raise ValueError that lists all views if none has this name."""
     if name not in SENTENCE_VIEWS:
         view_named(name)
 
@@ -76,12 +82,12 @@ def text_hash(text: str) -> int:
 
 
 def hashes(view: View, strings: Iterable[str]) -> Array:
-    """Hash of the view of each string; 0 where there is none."""
+    """Return the hash of the view of each string; 0 if there is none."""
     seen = (view(text) for text in strings)
     return np.array([0 if text is None else text_hash(text) for text in seen], dtype=np.uint64)
 
 
-def viewed(name: str, column: Column, first: Array) -> tuple[Array, Array]:
+def view_codes(name: str, column: Column, first: Array) -> tuple[Array, Array]:
     """Return a column as codes of the tokens and hashes of what the view of this name makes of each code.
 
     Sentence i is the tokens first[i]:first[i + 1].

@@ -16,11 +16,11 @@ from structlearn.storage.schema import check_form
 from structlearn.tagging.features.derived import Stored
 from structlearn.tagging.features.keys import KeyTable
 from structlearn.tagging.features.lexicon import PhraseList
-from structlearn.tagging.features.names import mixed
+from structlearn.tagging.features.names import mix_array
 from structlearn.tagging.features.usual import BLOCK
 from structlearn.tagging.features.views import View, hashes, shape, text_hash
 
-#: Lower-case words of up to so many letters ("of", "and") are their own shape.
+#: Lower-case words of at most this many letters ("of", "and") are their own shape.
 _SHORT = 3
 _KIND = "segments"
 _NOTES = {"kind": str, "word": str}
@@ -90,7 +90,9 @@ class WholeSegments:
         i, k, a, size = table.reshape(-1, 4).T
         at = (np.cumsum(tokens.lengths) - tokens.lengths)[i] + a
         keys = np.zeros(i.size, dtype=np.uint64)
-        for m, here, phrase in _grown(self._values(tokens, str.lower), tokens, int(size.max(initial=0))):
+        for m, here, phrase in _grow_segments(
+            self._values(tokens, str.lower), tokens, int(size.max(initial=0))
+        ):
             own = size == m
             keys[own] = phrase[np.searchsorted(here, at[own])]
         self.keys, row = np.unique(keys, return_inverse=True)
@@ -103,7 +105,7 @@ class WholeSegments:
     def rows(
         self, tokens: Tokens, lexicons: Iterable[PhraseList], most: int, bits: int, *, training: bool = False
     ) -> sparse.csr_matrix:
-        """Rows of the segments of up to `most` tokens, by first token and length, in 2 ** bits columns."""
+        """Return rows of 2 ** bits columns, for segments of up to `most` tokens by first token and length."""
         found = [*self._phrases(tokens, most, training=training), *self._shapes(tokens, most)]
         found += [one for lexicon in lexicons for one in self._in_lexicon(tokens, lexicon, most)]
         row, key = (np.concatenate(part) for part in zip(*found))
@@ -116,51 +118,51 @@ class WholeSegments:
     def _phrases(self, tokens: Tokens, most: int, *, training: bool) -> Iterator[tuple[Array, Array]]:
         table = KeyTable(self.keys)
         block = np.repeat(np.arange(len(tokens)) // BLOCK, tokens.lengths)
-        for m, here, phrase in _grown(self._values(tokens, str.lower), tokens, most):
+        for m, here, phrase in _grow_segments(self._values(tokens, str.lower), tokens, most):
             row = here * most + m - 1
             if m > 1:
-                yield row, mixed(phrase + _name("phrase"))
+                yield row, mix_array(phrase + _name("phrase"))
             known = np.flatnonzero((places := table.places(phrase)) >= 0)
-            marked = self._marked(places[known], block[here[known]] if training else None)
+            marked = self._types_of(places[known], block[here[known]] if training else None)
             for k, kind in enumerate(self.types):
-                yield _named(row[known[marked[:, k]]], f"marked {kind}")
+                yield _name_rows(row[known[marked[:, k]]], f"marked {kind}")
 
-    def _marked(self, places: Array, block: Array | None) -> Array:
-        """Which types phrases have, in blocks other than the own."""
+    def _types_of(self, places: Array, block: Array | None) -> Array:
+        """Return which types phrases have in blocks other than their own."""
         if block is None or self._blocks is None:
             return self.marked[places] > 0
         first, last = (one[places] for one in self._blocks)
         return (last >= 0) & ((first != block[:, None]) | (last != block[:, None]))
 
     def _shapes(self, tokens: Tokens, most: int) -> Iterator[tuple[Array, Array]]:
-        for m, here, key in _grown(self._values(tokens, word_shape), tokens, most, once=True):
+        for m, here, key in _grow_segments(self._values(tokens, word_shape), tokens, most, once=True):
             if m > 1:
-                yield here * most + m - 1, mixed(key + _name("shape"))
+                yield here * most + m - 1, mix_array(key + _name("shape"))
 
     def _in_lexicon(self, tokens: Tokens, lexicon: PhraseList, most: int) -> Iterator[tuple[Array, Array]]:
         phrases = Tokens.from_sentences(list(lexicon.phrases), [lexicon.word])
         known = np.zeros(len(phrases), dtype=np.uint64)
         first = np.cumsum(phrases.lengths) - phrases.lengths
-        for m, here, key in _grown(self._values(phrases, str, lexicon.word), phrases, most):
+        for m, here, key in _grow_segments(self._values(phrases, str, lexicon.word), phrases, most):
             own = phrases.lengths == m
             known[own] = key[np.searchsorted(here, first[own])]
         table = KeyTable(np.unique(known))
-        for m, here, key in _grown(self._values(tokens, str, lexicon.word), tokens, most):
-            yield _named((here * most + m - 1)[table.places(key) >= 0], f"lexicon {lexicon.name}")
+        for m, here, key in _grow_segments(self._values(tokens, str, lexicon.word), tokens, most):
+            yield _name_rows((here * most + m - 1)[table.places(key) >= 0], f"lexicon {lexicon.name}")
 
     def _values(self, tokens: Tokens, view: View, word: str | None = None) -> Array:
         """Return the hash of a view of each word."""
         column = tokens.column(word or self.word)
         return hashes(view, column.strings)[column.codes]
 
-    def stored(self) -> Stored:
-        """As a model file has it."""
+    def to_stored(self) -> Stored:
+        """Return what a model file holds of it."""
         arrays = {"keys": self.keys, "marked": self.marked}
         return Stored({"kind": _KIND, "word": self.word}, {"types": self.types}, arrays)
 
     @classmethod
     def from_stored(cls, stored: Stored) -> WholeSegments:
-        """Invert `stored`; ValueError for what it cannot have given."""
+        """Invert `to_stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         types, keys, marked = stored.texts["types"], stored.arrays["keys"], stored.arrays["marked"]
         if keys.dtype != np.uint64 or keys.ndim != 1 or np.unique(keys).size != keys.size:
@@ -170,22 +172,22 @@ class WholeSegments:
         return cls(stored.notes["word"], types, keys, marked)
 
 
-def _grown(
+def _grow_segments(
     values: Array, tokens: Tokens, most: int, *, once: bool = False
 ) -> Iterator[tuple[int, Array, Array]]:
-    """For each length: the tokens where a segment of it begins, and its key, made of hashes of its words.
+    """Yield, per length, the tokens where a segment begins, and its key, made of hashes of its words.
 
     With `once`, a word like the one before does not count.
     """
     left = np.repeat(np.cumsum(tokens.lengths), tokens.lengths) - np.arange(values.size)
     here = np.arange(values.size)
-    keys = mixed(values)
+    keys = mix_array(values)
     for m in range(1, most + 1):
         if m > 1:
             kept = left[here] >= m
             here, keys = here[kept], keys[kept]
             last = values[here + m - 1]
-            longer = mixed(keys + last)
+            longer = mix_array(keys + last)
             keys = np.where(last == values[here + m - 2], keys, longer) if once else longer
         yield m, here, keys
 
@@ -194,5 +196,5 @@ def _name(text: str) -> np.uint64:
     return np.uint64(text_hash(text))
 
 
-def _named(rows: Array, name: str) -> tuple[Array, Array]:
+def _name_rows(rows: Array, name: str) -> tuple[Array, Array]:
     return rows, np.full(rows.size, _name(name))

@@ -1,16 +1,41 @@
-"""Modules that have moved: their old names lead to the modules themselves, not to copies of them."""
+"""How modules are found: names of a package that are imported on first use, and modules that have moved."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+
+
+def names_of(
+    package: str, homes: Mapping[str, str], modules: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Make `__getattr__` and `__dir__` of a package whose names are imported when they are first used.
+
+    homes : the module that each name comes from: of the package ("tagger"), or by its whole name
+    modules : whole names of modules that are names of the package themselves
+    """
+    whole = modules or {}
+
+    def find(name: str) -> object:
+        if name in whole:
+            return import_module(whole[name])
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = homes[name]
+        return getattr(import_module(home if home.startswith("structlearn.") else f"{package}.{home}"), name)
+
+    return find, lambda: sorted([*homes, *whole])
 
 
 class _Moved:
-    """Finds and loads modules by old names.
+    """A finder and loader of modules by their old names.
 
     It is asked first: otherwise the folder of a moved package would answer, with a copy.
     """
@@ -21,7 +46,7 @@ class _Moved:
     def find_spec(self, name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
         if name not in self.homes:
             return None
-        return ModuleSpec(name, self)  # type: ignore[arg-type]
+        return ModuleSpec(name, cast("Loader", self))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(self.homes[spec.name])
