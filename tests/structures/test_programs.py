@@ -80,7 +80,7 @@ def test_both_solvers_bound_the_maximum_by_their_multipliers(kind, seed):
 
 
 def test_without_highspy_scipy_answers(monkeypatch):
-    monkeypatch.setattr(highs, "highspy", None)
+    monkeypatch.setattr(highs, "load_highspy", lambda: None)
     A, b = flow_of(GRID)
     program = Program(A_eq=sparse.coo_array(A), b_eq=b)
     thetas = np.random.default_rng(0).normal(size=(5, GRID.n_parts))

@@ -135,7 +135,8 @@ class Certificate:
     converged : whether the gap is within tol, or the solver is done
     rounding : the bound on rounding errors by which `dual` was lowered (see docs/trust.md)
     tolerance : the gap that `tol` asked for (see docs/certificate.md); 0 in older models and without a dual
-    calls : how often a `maximize` in plain Python was called, for evaluations too; 0 where it is compiled
+    calls : how often a `maximize` in plain Python was called, for evaluations too, since this run began; 0
+        where it is compiled
     """
 
     primal: float
@@ -149,7 +150,7 @@ class Certificate:
     converged: bool = True
     rounding: float = 0.0
     tolerance: float = 0.0
-    calls: int = 0
+    calls: int = field(default=0, compare=False)
 
     @property
     def interrupted(self) -> bool:

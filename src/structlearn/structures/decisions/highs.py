@@ -11,18 +11,13 @@ long.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from structlearn.core.contract import Array
-
-try:
-    import highspy
-except ImportError:  # SciPy has HiGHS too, without a model that stays
-    highspy: Any = None  # type: ignore[no-redef]
 
 #: Violations that simplex may leave, of a program whose largest score is 1.
 TOLERANCE = 1e-9
@@ -72,7 +67,7 @@ class Polyhedron(NamedTuple):
         return max(float(one.max(initial=0.0)) for one in missed)
 
 
-class Answer(NamedTuple):
+class ProgramAnswer(NamedTuple):
     """A point, empty where none was found, and a bound on all; what HiGHS says unless it is "Optimal"."""
 
     point: Array
@@ -80,23 +75,34 @@ class Answer(NamedTuple):
     said: str = ""
 
 
-class Solver(Protocol):
+class ProgramSolver(Protocol):
     """What maximises <theta, z>, without whole numbers or with them."""
 
-    def relaxed(self, theta: Array, lower: Array, upper: Array) -> Answer:
+    def relaxed(self, theta: Array, lower: Array, upper: Array) -> ProgramAnswer:
         """Return the best vertex of the linear program, within other bounds."""
 
-    def whole(self, theta: Array, lower: Array, upper: Array, gap: float, seconds: float) -> Answer:
+    def whole(self, theta: Array, lower: Array, upper: Array, gap: float, seconds: float) -> ProgramAnswer:
         """Return a solution in whole numbers, within a relative gap, or as far as the time allows."""
 
 
-def make_solver(polyhedron: Polyhedron) -> Solver:
+@cache
+def load_highspy() -> Any:
+    """Return the module, which takes a while to import; None where it is not installed."""
+    try:
+        import highspy
+    except ImportError:  # SciPy has HiGHS too, without a model that stays
+        return None
+    return highspy
+
+
+def make_solver(polyhedron: Polyhedron) -> ProgramSolver:
     """Return a solver for one thread."""
-    return ScipySolver(polyhedron) if highspy is None else KeptModel(polyhedron)
+    return ScipySolver(polyhedron) if load_highspy() is None else KeptModel(polyhedron)
 
 
 def vertex_basis(polyhedron: Polyhedron) -> Array | None:
     """Return the state of each part and row at a vertex: 0 and 1 at a bound, 2 basic; None if not known."""
+    highspy = load_highspy()
     if highspy is None:
         return None
     model = _model(polyhedron, np.zeros(polyhedron.n_parts, dtype=bool))
@@ -121,25 +127,27 @@ class KeptModel:
         #: models whose bounds are not those of the polyhedron
         self._changed: list[Any] = []
 
-    def relaxed(self, theta: Array, lower: Array, upper: Array) -> Answer:
+    def relaxed(self, theta: Array, lower: Array, upper: Array) -> ProgramAnswer:
         model, polyhedron = self.linear, self.polyhedron
         self._ask(model, theta, lower, upper)
         said = _what_it_says(model)
         if said:
-            return Answer(np.empty(0), np.inf, said)
+            return ProgramAnswer(np.empty(0), np.inf, said)
         solution = model.getSolution()
         y = np.array(solution.row_dual)
-        return Answer(np.array(solution.col_value), _tightened(polyhedron, lower, upper).bound(theta, y))
+        return ProgramAnswer(
+            np.array(solution.col_value), _tightened(polyhedron, lower, upper).bound(theta, y)
+        )
 
-    def whole(self, theta: Array, lower: Array, upper: Array, gap: float, seconds: float) -> Answer:
-        model = self.mixed
+    def whole(self, theta: Array, lower: Array, upper: Array, gap: float, seconds: float) -> ProgramAnswer:
+        model, highspy = self.mixed, load_highspy()
         model.setOptionValue("mip_rel_gap", gap)
         model.setOptionValue("time_limit", min(model.getRunTime() + seconds, highspy.kHighsInf))
         self._ask(model, theta, lower, upper)
         said, info = _what_it_says(model), model.getInfo()
         found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         point = np.array(model.getSolution().col_value) if found else np.empty(0)
-        return Answer(point, float(info.mip_dual_bound), said)
+        return ProgramAnswer(point, float(info.mip_dual_bound), said)
 
     def _ask(self, model: Any, theta: Array, lower: Array, upper: Array) -> None:
         """Solve a model, whose bounds stay until others are given."""
@@ -157,6 +165,7 @@ def _tightened(polyhedron: Polyhedron, lower: Array, upper: Array) -> Polyhedron
 
 def _model(polyhedron: Polyhedron, whole: Array) -> Any:
     """Pass a program to HiGHS."""
+    highspy = load_highspy()
     program = highspy.HighsLp()
     program.num_col_, program.num_row_ = polyhedron.n_parts, polyhedron.row_lower.size
     program.sense_ = highspy.ObjSense.kMaximize
@@ -169,7 +178,7 @@ def _model(polyhedron: Polyhedron, whole: Array) -> Any:
     if whole.any():
         kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
         program.integrality_ = [kinds[int(one)] for one in whole]
-    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    model: Any = highspy.Highs()
     options: dict[str, Any] = {
         "output_flag": False, "threads": 1, "random_seed": 0, "mip_abs_gap": TOLERANCE,
         "primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE,
@@ -185,7 +194,7 @@ def _model(polyhedron: Polyhedron, whole: Array) -> Any:
 
 def _what_it_says(model: Any) -> str:
     """Return the status of a model that was solved, "" where it is optimal."""
-    status = model.getModelStatus()
+    status, highspy = model.getModelStatus(), load_highspy()
     return "" if status == highspy.HighsModelStatus.kOptimal else str(model.modelStatusToString(status))
 
 
@@ -203,7 +212,9 @@ class ScipySolver:
         self._limits = np.concatenate([upper[self._below], -lower[self._above]])
         self._equalities = rows[self._equal]
 
-    def relaxed(self, theta: Array, lower: Array, upper: Array) -> Answer:
+    def relaxed(self, theta: Array, lower: Array, upper: Array) -> ProgramAnswer:
+        from scipy.optimize import linprog  # it takes a while to import
+
         found = linprog(
             -theta, A_ub=self._rows, b_ub=self._limits, A_eq=self._equalities,
             b_eq=self.polyhedron.row_upper[self._equal], bounds=np.stack([lower, upper], axis=1),
@@ -211,15 +222,17 @@ class ScipySolver:
             options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
         )  # fmt: skip
         if found.status != 0:
-            return Answer(np.empty(0), np.inf, _scipy_says(found.message))
+            return ProgramAnswer(np.empty(0), np.inf, _scipy_says(found.message))
         y = np.zeros(self.polyhedron.row_lower.size)
         y[self._equal] = -found.eqlin.marginals
         n_below, marginals = self._below.size, found.ineqlin.marginals
         y[self._below] -= marginals[:n_below]
         y[self._above] += marginals[n_below:]
-        return Answer(found.x, _tightened(self.polyhedron, lower, upper).bound(theta, y))
+        return ProgramAnswer(found.x, _tightened(self.polyhedron, lower, upper).bound(theta, y))
 
-    def whole(self, theta: Array, lower: Array, upper: Array, gap: float, seconds: float) -> Answer:
+    def whole(self, theta: Array, lower: Array, upper: Array, gap: float, seconds: float) -> ProgramAnswer:
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
         polyhedron = self.polyhedron
         options: dict[str, float] = {"mip_rel_gap": gap}
         if np.isfinite(seconds):
@@ -230,7 +243,7 @@ class ScipySolver:
         )  # fmt: skip
         point = np.empty(0) if found.x is None else np.asarray(found.x)
         bound = np.inf if found.mip_dual_bound is None else -float(found.mip_dual_bound)
-        return Answer(point, bound, "" if found.status == 0 else _scipy_says(found.message))
+        return ProgramAnswer(point, bound, "" if found.status == 0 else _scipy_says(found.message))
 
 
 def _scipy_says(message: str) -> str:

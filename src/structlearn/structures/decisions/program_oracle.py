@@ -14,7 +14,7 @@ from threading import local
 import numpy as np
 
 from structlearn.core.contract import Array, Shape
-from structlearn.structures.decisions.highs import Answer, Polyhedron, Solver, make_solver
+from structlearn.structures.decisions.highs import Polyhedron, ProgramAnswer, ProgramSolver, make_solver
 from structlearn.structures.decisions.program_input import unsolvable
 
 #: Relative errors of answers, of which certificates take account.
@@ -106,7 +106,7 @@ class ProgramOracle:
             return point, value, value
         return point, value, max(bound * size if size > 0.0 else value, value)
 
-    def _relaxed(self, which: int, scores: Array, lower: Array, upper: Array) -> Answer:
+    def _relaxed(self, which: int, scores: Array, lower: Array, upper: Array) -> ProgramAnswer:
         self.calls += 1
         return self._solver(which).relaxed(scores, lower, upper)
 
@@ -138,9 +138,9 @@ class ProgramOracle:
         """Whether a solution is as good as it must be."""
         return bound - value <= max(self.gap * abs(value), slack)
 
-    def _solver(self, which: int) -> Solver:
+    def _solver(self, which: int) -> ProgramSolver:
         """Return the solver of this thread."""
-        kept: dict[int, Solver] = self._solvers.__dict__.setdefault("of", {})
+        kept: dict[int, ProgramSolver] = self._solvers.__dict__.setdefault("of", {})
         if which not in kept:
             kept[which] = make_solver(self.programs[which])
         return kept[which]
