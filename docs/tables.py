@@ -17,7 +17,12 @@ from structlearn.structures.registry import STRUCTURES
 
 DOCS = Path(__file__).parent
 MARKED = re.compile(r"(?P<begin><!-- table: (?P<name>\w+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
-OUTPUTS = {"binary": "two classes", "classes": "several classes", "structures": "structures"}
+OUTPUTS = {
+    "binary": "two classes",
+    "classes": "several classes",
+    "decisions": "decisions",
+    "structures": "structures",
+}
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -8,7 +8,20 @@ from brute import STRUCTURES
 from structlearn.problem.losses import FenchelYoungLoss, Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.structures import Chain, Matching, Simplex
 
-INTRACTABLE = ("own", "matching", "full", "many", "cut")
+INTRACTABLE = (
+    "own",
+    "matching",
+    "full",
+    "many",
+    "cut",
+    "path",
+    "knapsack",
+    "subset",
+    "spanning",
+    "assign",
+    "tour",
+    "prog",
+)
 ENTROPIC = [name for name in STRUCTURES if not name.startswith(INTRACTABLE)]
 PAIRS = (
     [(name, Zero()) for name in STRUCTURES]

@@ -43,7 +43,7 @@ def scaled_rows(rows: Rows, factor: float, *, constant: bool) -> Rows:
     return scaled.tocsr()
 
 
-def row_scoring(rows: Rows, shapes: Sequence[Shape], n_parts: int, memory: Memory) -> Scoring:
+def row_scoring(rows: Rows, shapes: Sequence[Shape] | Array, n_parts: int, memory: Memory) -> Scoring:
     """Return the scoring of one row per example, whose parts all have weights of their own."""
     one_each = np.ones(rows.shape[0], dtype=np.int64)
     found = RowScoring(rows, one_each, n_parts, sparsify=memory.limit is None, memory=memory)
@@ -51,7 +51,7 @@ def row_scoring(rows: Rows, shapes: Sequence[Shape], n_parts: int, memory: Memor
     return found
 
 
-def part_scoring(rows: Rows, shapes: Sequence[Shape], sizes: Array) -> Scoring:
+def part_scoring(rows: Rows, shapes: Sequence[Shape] | Array, sizes: Array) -> Scoring:
     """Return the scoring of one row per part; the parts of all examples share their weights."""
     kind = PartScoring if isinstance(rows, np.ndarray) else SparsePartScoring
     return kind(rows, np.array(shapes, dtype=np.int64), sizes=sizes, intercept=False)

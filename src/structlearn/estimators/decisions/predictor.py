@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,44 +15,37 @@ from structlearn.core.sentences import ParameterError
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number, cost_options, one_of, threads
 from structlearn.estimators.decisions.costs import Costs, check_one_each, cost_arrays
+from structlearn.estimators.decisions.early_stopping import ValidationChoice, ValidationRegret, set_aside
 from structlearn.estimators.decisions.features import (
     has_part_rows,
     part_scoring,
     row_scoring,
     scaled_rows,
 )
-from structlearn.estimators.decisions.training import DecisionTraining, ValidationChoice, best_decisions
+from structlearn.estimators.decisions.layout import (
+    DecisionExamples,
+    Instances,
+    best_decisions,
+    stack_if_alike,
+    structure_of_all,
+)
+from structlearn.estimators.decisions.noise import with_noise
+from structlearn.estimators.decisions.training import DecisionTraining
 from structlearn.estimators.decisions.two_stage import fit_two_stage
 from structlearn.estimators.files.attributes import StoredForm, count
 from structlearn.estimators.inputs.checking import check_sample_weight, stack_examples, summed_duplicates
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Rows, check_is_fitted, drawn_seed
-from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.fresh_fit import fresh_fit, keep_layout, of_fit
 from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem, training_of
 from structlearn.estimators.weights.row_weights import RowWeights
 from structlearn.metrics import normalized_regret
-from structlearn.problem.oracle import Oracle
 from structlearn.problem.registry import DECISIONS
 from structlearn.scoring import Scoring
 from structlearn.solvers.solution import History, Row
 from structlearn.structures import OwnStructure, Structure, as_structure
 from structlearn.structures.base import SparseVertices
-from structlearn.structures.decisions.decision import Decisions
 from structlearn.structures.questions import refuse_wrong_oracle
-from structlearn.structures.unshared import Whole
-
-#: The structure of each example, where they differ.
-Instances = Sequence[object] | None
-
-
-class _Asked(NamedTuple):
-    """Examples that are laid out: their structure, scoring, and the axes of each one's parts."""
-
-    structure: Structure
-    scoring: Scoring
-    axes: list[tuple[int, ...]]
-    #: as they are mapped, not yet scaled
-    rows: Rows
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -172,7 +165,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             check_one_each(true, asked.scoring.n_examples)
             weight = check_sample_weight(sample_weight, asked.scoring.n_examples)
             known = self._flat_known_costs(known_costs, asked)
-            flat = _flat(true, asked, "costs")
+            flat = asked.flatten(true, "costs")
             gold = self._gold(asked, flat)
             if self.loss == "two-stage":
                 self._fit_two_stage(asked, flat - known, weight)
@@ -184,9 +177,12 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         return self
 
     def _fit_hinge(
-        self, asked: _Asked, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
+        self, asked: DecisionExamples, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
     ) -> None:
-        weight = self._set_aside(asked, costs, known, gold, weight)
+        if self.early_stopping:
+            regret = ValidationRegret(asked, gold, costs, self._factor, known, threads(self.n_jobs))
+            seed = drawn_seed(self.random_state)
+            weight, self.validation_ = set_aside(regret, self.validation_fraction, weight, seed)
         problem = TrainingProblem(
             asked.structure,
             asked.scoring,
@@ -196,13 +192,17 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             memory=asked.scoring.memory if hasattr(asked.scoring, "memory") else Memory(self.memory),
         )
         if self.loss == "perturbed":
-            problem = self._perturb(problem, asked)
+            which, problem = with_noise(problem, self.n_samples, self.noise, drawn_seed(self.random_state))
+            rows = asked.rows[which.parts if self._of_parts else which.examples]
+            shapes, sizes = problem.scoring.shapes[which.examples], np.diff(problem.scoring.start)
+            scoring = self._scoring(rows, shapes, sizes[which.examples], Memory(self.memory))
+            problem = problem._replace(scoring=scoring)
         training_of(self).run(problem)
 
     @property
     def _factor(self) -> float:
-        """What predicted costs are multiplied by in scores."""
-        return (-1.0 if self.sense == "min" else 1.0) * float(self.alpha)
+        """What predicted costs are multiplied by in scores: s alpha, by the parameters of the fit."""
+        return (-1.0 if of_fit(self, "sense") == "min" else 1.0) * float(of_fit(self, "alpha"))
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
@@ -220,7 +220,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             raise ValueError("DecisionPredictor has no classes to weigh; use sample_weight.")
         super().check_parameters()
 
-    def _part_costs(self, asked: _Asked, costs: Array, gold: SparseVertices) -> Array:
+    def _part_costs(self, asked: DecisionExamples, costs: Array, gold: SparseVertices) -> Array:
         """Costs of parts in the objective: the true ones, those of mistakes, or none."""
         if self.loss == "spo+":
             return -np.sign(self._factor) * costs
@@ -228,44 +228,23 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             return asked.structure.cost_many(gold, asked.scoring.shapes, **cost_options(self.cost))
         return np.zeros_like(costs)
 
-    def _perturb(self, problem: TrainingProblem[Structure], asked: _Asked) -> TrainingProblem[Structure]:
-        """Repeat each example with draws of noise in the place of its costs."""
-        m, n = int(self.n_samples), problem.scoring.n_examples
-        which = np.repeat(np.arange(n), m)
-        sizes = np.diff(problem.scoring.start)
-        rng = np.random.default_rng(drawn_seed(self.random_state))
-        parts = _ranges(problem.scoring.start[which], sizes[which])
-        entries = _ranges(problem.gold.start[which], np.diff(problem.gold.start)[which])
-        gold = SparseVertices(
-            np.concatenate([[0], np.cumsum(np.diff(problem.gold.start)[which])]),
-            problem.gold.index[entries],
-            problem.gold.value[entries],
-        )
-        cost = problem.cost[parts] + self.noise * rng.standard_normal(parts.size)
-        rows = asked.rows[parts if self._of_parts else which]
-        shapes = [(int(a), int(b)) for a, b in problem.scoring.shapes[which]]
-        scoring = self._scoring(rows, shapes, sizes[which], Memory(self.memory))
-        weight = None if problem.sample_weight is None else problem.sample_weight[which]
-        return problem._replace(scoring=scoring, gold=gold, cost=cost, sample_weight=weight)
-
-    def _fit_two_stage(self, asked: _Asked, targets: Array, weight: Array | None) -> None:
+    def _fit_two_stage(self, asked: DecisionExamples, targets: Array, weight: Array | None) -> None:
         n, sizes = asked.scoring.n_examples, np.diff(asked.scoring.start)
         share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
         rows = scaled_rows(asked.rows, 1.0, constant=self.fit_intercept)
-        of_rows = np.repeat(share, sizes) if self._of_parts else share
         table = targets.reshape(-1, 1) if self._of_parts else targets.reshape(n, -1)
-        squares = rows.multiply(rows).sum(axis=1) if not isinstance(rows, np.ndarray) else (rows**2).sum(1)
-        given = self.regularization
-        strength = float(given) if given != "auto" else 1e-4 * float(np.ravel(squares) @ of_rows)
-        found = fit_two_stage(rows, table, of_rows, strength, self.tol)
+        of_rows = np.repeat(share, sizes) if self._of_parts else share
+        given = None if isinstance(self.regularization, str) else self.regularization
+        found = fit_two_stage(rows, table, of_rows, given, self.tol)
         self.structure_, self.weights_, self.loss_ = asked.structure, found.weights.ravel(), self.loss
-        self.regularization_ = strength
         self.certificate_, self.history_ = found.certificate, History([found.row])
+        self.regularization_ = found.regularization
+        keep_layout(self)
 
-    def _gold(self, asked: _Asked, costs: Array) -> SparseVertices:
+    def _gold(self, asked: DecisionExamples, costs: Array) -> SparseVertices:
         """Return the best decisions by the true costs; ValueError if there is nothing to decide."""
         sign = np.sign(self._factor)
-        gold = best_decisions(self._oracle(asked), sign * costs)
+        gold = best_decisions(asked.oracle(threads(self.n_jobs)), sign * costs)
         if not gold.index.size:
             other = "max" if self.sense == "min" else "min"
             raise ValueError(
@@ -275,40 +254,6 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         if isinstance(asked.structure, OwnStructure):
             refuse_wrong_oracle(asked.structure, asked.scoring.shapes, gold)
         return gold
-
-    def _set_aside(
-        self, asked: _Asked, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
-    ) -> Array | None:
-        """Return weights that are zero for validation examples, if there is early stopping."""
-        if not self.early_stopping:
-            return weight
-        n = asked.scoring.n_examples
-        rng = np.random.default_rng([drawn_seed(self.random_state), 1])
-        left_out = rng.permutation(n)[: max(1, round(self.validation_fraction * n))]
-        kept = np.ones(n) if weight is None else weight.copy()
-        kept[left_out] = 0.0
-        if not kept.any():
-            raise ValueError("Early stopping leaves no example to train on; lower validation_fraction.")
-        self.validation_ = ValidationChoice(self._validation_regret(asked, costs, known, gold, left_out))
-        return kept
-
-    def _validation_regret(
-        self, asked: _Asked, costs: Array, known: Array, gold: SparseVertices, some: Array
-    ) -> Callable[[Array], float]:
-        start, sign = asked.scoring.start, -np.sign(self._factor)
-        best = sum(
-            float(gold.dense(i, start[i + 1] - start[i]) @ costs[start[i] : start[i + 1]]) for i in some
-        )
-        oracle, chunks = self._oracle(asked), [(int(i), int(i) + 1) for i in some]
-        ones, shift = np.ones(asked.scoring.n_examples), self._factor * known
-
-        def regret(w: Array) -> float:
-            total = 0.0
-            for answer in oracle.maximizers(w, shift, ones, chunks):
-                total += float(answer.vertices @ costs[start[answer.first] : start[answer.last]])
-            return sign * (total - best) / (abs(best) or 1.0)
-
-        return regret
 
     def _weights_watcher(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
         """Return the function that `solve` calls with its weights: for early stopping and other watchers."""
@@ -325,7 +270,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
     # ---- examples as they are laid out ---------------------------------------------------------------------
 
-    def _laid_out(self, X: Any, costs: Sequence[Array], instances: Instances) -> _Asked:
+    def _laid_out(self, X: Any, costs: Sequence[Array], instances: Instances) -> DecisionExamples:
         """Check training data, fit the map of rows, and lay all out."""
         memory = Memory(self.memory)
         self._of_parts = has_part_rows(X)
@@ -339,9 +284,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
                 f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of 2-D arrays."
             )
         mapped = self.fit_rows(rows, memory)
-        structure, shapes = self._structures(axes, instances)
+        structure, shapes = structure_of_all(self.structure, axes, instances)
         sizes = np.array([int(np.prod(one)) for one in axes])
-        return _Asked(structure, self._scoring(mapped, shapes, sizes, memory), axes, mapped)
+        return DecisionExamples(structure, self._scoring(mapped, shapes, sizes, memory), axes, mapped)
 
     def _training_rows(self, X: Any, costs: Sequence[Array]) -> tuple[Rows, list[tuple[int, ...]]]:
         """Return the rows of features, and the axes of each example's parts."""
@@ -355,8 +300,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         rows, axes = stack_examples(X, ndim=ndim + 1, noun="Example", n_jobs=threads(self.n_jobs))
         return rows, [tuple(one) for one in axes.tolist()]
 
-    def _scoring(self, rows: Rows, shapes: Sequence[Shape], sizes: Array, memory: Memory) -> Scoring:
-        factor = of_fit(self, "alpha") * (-1.0 if of_fit(self, "sense") == "min" else 1.0)
+    def _scoring(self, rows: Rows, shapes: Sequence[Shape] | Array, sizes: Array, memory: Memory) -> Scoring:
+        factor = self._factor
         constant = self.fit_intercept
         if hasattr(self, "weights_"):
             constant = self._has_constant
@@ -365,35 +310,12 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             return part_scoring(scaled, shapes, sizes)
         return row_scoring(scaled, shapes, int(sizes[0]), memory)
 
-    def _structures(
-        self, axes: Sequence[tuple[int, ...]], instances: Instances
-    ) -> tuple[Structure, list[Shape]]:
-        """Return the structure of all examples, and the shape of each."""
-        if instances is not None:
-            return _together(instances, axes)
-        if self.structure is None:
-            raise ValueError("DecisionPredictor needs a structure: DecisionPredictor(structure).")
-        structure = as_structure(self.structure)
-        structure = Whole(structure) if structure.n_shared else structure
-        shapes: dict[tuple[int, ...], Shape] = {}
-        for i, one in enumerate(axes):
-            if one not in shapes:
-                try:
-                    shapes[one] = structure.shape(np.broadcast_to(0.0, one))
-                except ValueError as error:
-                    raise ValueError(f"Example {i}: {error}") from None
-        return structure, [shapes[one] for one in axes]
-
-    def _oracle(self, asked: _Asked) -> Oracle:
-        structure = asked.structure
-        return Oracle(structure.record, asked.scoring, structure=structure, n_jobs=threads(self.n_jobs))
-
-    def _flat_known_costs(self, known_costs: Costs | None, asked: _Asked) -> Array:
+    def _flat_known_costs(self, known_costs: Costs | None, asked: DecisionExamples) -> Array:
         if known_costs is None:
             return np.zeros(asked.scoring.start[-1])
         known = cost_arrays(known_costs, "known_costs")
         check_one_each(known, asked.scoring.n_examples, "known_costs")
-        return _flat(known, asked, "known_costs")
+        return asked.flatten(known, "known_costs")
 
     # ---- what a fitted model has ---------------------------------------------------------------------------
 
@@ -426,7 +348,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
     # ---- answers -------------------------------------------------------------------------------------------
 
-    def _asked_about(self, X: Any, instances: Instances) -> _Asked:
+    def _asked_about(self, X: Any, instances: Instances) -> DecisionExamples:
         """Lay examples out that a fitted model is asked about."""
         check_is_fitted(self, "weights_")
         if has_part_rows(X) != self._of_parts:
@@ -438,43 +360,45 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             rows = self._checked_rows(X)
             axes = [self.part_shape_] * rows.shape[0]
         mapped = self.row_map.apply(rows)
-        structure, shapes = self._structures(axes, instances)
+        structure, shapes = structure_of_all(self.structure_, axes, instances)
         sizes = np.array([int(np.prod(one)) for one in axes])
-        return _Asked(structure, self._scoring(mapped, shapes, sizes, Memory(self.memory)), axes, mapped)
+        scoring = self._scoring(mapped, shapes, sizes, Memory(self.memory))
+        return DecisionExamples(structure, scoring, axes, mapped)
 
     def predict(self, X: Any, *, instances: Instances = None, known_costs: Costs | None = None) -> Any:
         """Decide: an (n, parts) array of 0 and 1, or a list where examples differ in their parts."""
         asked = self._asked_about(X, instances)
-        factor = of_fit(self, "alpha") * (-1.0 if of_fit(self, "sense") == "min" else 1.0)
-        shift = factor * self._flat_known_costs(known_costs, asked)
+        shift = self._factor * self._flat_known_costs(known_costs, asked)
         if self.loss_ == "sparsemax":
             shift -= asked.structure.threshold
-        found = [parts.copy() for _, parts in self._oracle(asked).predict(self.weights_, shift)]
+        found = [
+            parts.copy() for _, parts in asked.oracle(threads(self.n_jobs)).predict(self.weights_, shift)
+        ]
         decode = asked.structure.decode
         shaped = (one.reshape(axes) for one, axes in zip(found, asked.axes))
-        return _stack_if_alike([decode(one) for one in shaped], asked.axes)
+        return stack_if_alike([decode(one) for one in shaped], asked.axes)
 
     def predict_costs(self, X: Any, *, known_costs: Costs | None = None, instances: Instances = None) -> Any:
         """Predict what each part costs, what is known of it included: an (n, parts) array, or a list."""
         asked = self._asked_about(X, instances)
-        factor = of_fit(self, "alpha") * (-1.0 if of_fit(self, "sense") == "min" else 1.0)
+        factor = self._factor
         flat = asked.scoring.scores(self.weights_, 0, asked.scoring.n_examples) / factor
         flat += self._flat_known_costs(known_costs, asked)
         found = np.split(flat, asked.scoring.start[1:-1])
-        return _stack_if_alike([one.reshape(axes) for one, axes in zip(found, asked.axes)], asked.axes)
+        return stack_if_alike([one.reshape(axes) for one, axes in zip(found, asked.axes)], asked.axes)
 
     def best_decisions(self, costs: Costs, *, instances: Instances = None) -> Any:
         """Decide by given costs, such as the true ones: what `predict` is compared with."""
         true = cost_arrays(costs)
         axes = [one.shape for one in true]
-        structure, shapes = self._structures(axes, instances)
+        structure, shapes = structure_of_all(getattr(self, "structure_", self.structure), axes, instances)
         sizes = np.array([one.size for one in true])
         nothing = part_scoring(np.zeros((int(sizes.sum()), 1)), shapes, sizes)
-        asked = _Asked(structure, nothing, axes, np.empty((0, 1)))
-        sign = -1.0 if self.sense == "min" else 1.0
-        found = best_decisions(self._oracle(asked), sign * _flat(true, asked, "costs"))
+        asked = DecisionExamples(structure, nothing, axes, np.empty((0, 1)))
+        sign = -1.0 if of_fit(self, "sense") == "min" else 1.0
+        found = best_decisions(asked.oracle(threads(self.n_jobs)), sign * asked.flatten(true, "costs"))
         dense = (found.dense(i, size).reshape(axes[i]) for i, size in enumerate(sizes))
-        return _stack_if_alike([structure.decode(one) for one in dense], axes)
+        return stack_if_alike([structure.decode(one) for one in dense], axes)
 
     def score(
         self,
@@ -492,47 +416,3 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         best = self.best_decisions(true, instances=instances)
         sense = of_fit(self, "sense")
         return -normalized_regret(true, decided, best, sense=sense, sample_weight=sample_weight)
-
-
-def _together(instances: Sequence[object], axes: Sequence[tuple[int, ...]]) -> tuple[Structure, list[Shape]]:
-    """One structure of all instances, each once, and the shape of each example."""
-    if len(instances) != len(axes):
-        raise ValueError(
-            f"instances must have one structure per example ({len(axes)}); got {len(instances)}."
-        )
-    kinds = {type(one) for one in instances}
-    if len(kinds) != 1 or not all(isinstance(one, Decisions) for one in instances):
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise TypeError(f"instances must be structures that decide, all of one class; got {names}.")
-    distinct = list({id(one): one for one in instances}.values())
-    places = {id(one): k for k, one in enumerate(distinct)}
-    structure = type(distinct[0]).together(distinct)  # type: ignore[attr-defined]
-    shapes = [(int(np.prod(axis)), places[id(one)]) for one, axis in zip(instances, axes)]
-    for i, shape in enumerate(shapes):
-        if not structure.fits(shape):
-            raise ValueError(
-                f"Example {i} has {shape[0]} parts, but its instance has {instances[i].n_parts}."  # type: ignore[attr-defined]
-            )
-    return structure, shapes
-
-
-def _flat(arrays: Sequence[Array], asked: _Asked, name: str) -> Array:
-    """Numbers of all parts, end to end; ValueError names an example with another number of parts."""
-    for i, (one, axes) in enumerate(zip(arrays, asked.axes)):
-        if one.shape != tuple(axes):
-            wanted = axes[0] if len(axes) == 1 else tuple(axes)
-            got = one.shape[0] if one.ndim == 1 else one.shape
-            raise ValueError(f"Example {i} has {wanted} parts but its {name} are {got}.")
-    return np.concatenate([one.ravel() for one in arrays])
-
-
-def _stack_if_alike(arrays: list[Any], axes: Sequence[tuple[int, ...]]) -> Any:
-    """Return one array if all examples have the same parts, else a list."""
-    same = len(set(axes)) == 1 and all(isinstance(one, np.ndarray) for one in arrays)
-    return np.stack(arrays) if same and len({one.shape for one in arrays}) == 1 else arrays
-
-
-def _ranges(starts: Array, sizes: Array) -> Array:
-    """Return the indices of ranges, end to end."""
-    ends = np.cumsum(sizes)
-    return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)

@@ -21,18 +21,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from structlearn.core.contract import Array
-from structlearn.core.sentences import Statement, join_sentences
-from structlearn.estimators.choices import Auto
+from structlearn.estimators.choices import Auto, threads
+from structlearn.estimators.decisions.early_stopping import chosen_certificate
+from structlearn.estimators.decisions.noise import estimate_certificate
 from structlearn.estimators.loss_choice import AUTO, trained_loss
 from structlearn.estimators.training.regularization_choice import LEAST, MOST, SizedTraining
 from structlearn.estimators.training.running import TrainingProblem
 from structlearn.problem.objective import Objective
 from structlearn.problem.registry import LOSSES
-from structlearn.solvers.solution import Certificate, Solution
+from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Solver
 from structlearn.structures import Structure
-from structlearn.structures.base import SparseVertices
 
 if TYPE_CHECKING:
     from structlearn.estimators.decisions.predictor import DecisionPredictor
@@ -66,15 +65,9 @@ class DecisionTraining(SizedTraining[Structure]):
             regularization=strength,
             regularizer=regularizer,
             sample_weight=problem.sample_weight,
-            n_jobs=self.n_jobs(problem.structure),
+            n_jobs=threads(estimator.n_jobs),
             memory=problem.memory,
         )
-
-    def n_jobs(self, structure: Structure) -> int:
-        """Return how many threads answer."""
-        from structlearn.estimators.choices import threads
-
-        return threads(self.estimator.n_jobs)
 
     def strength(self, problem: TrainingProblem[Structure]) -> float:
         """Return lambda: for "auto" 0.01 P(0) ||x||^2 / ||c||^2, the units of a loss over squared weights."""
@@ -103,66 +96,7 @@ class DecisionTraining(SizedTraining[Structure]):
         choice = estimator.validation_
         if choice is not None and choice.best is not None:
             estimator.weights_ = choice.best
-            estimator.certificate_ = chosen_certificate(solution.certificate, objective, choice.best, choice)
+            estimator.certificate_ = chosen_certificate(solution.certificate, objective, choice, choice.best)
         if trained_loss(estimator) == "perturbed":
-            estimator.certificate_ = of_draws(estimator.certificate_, estimator.n_samples)
+            estimator.certificate_ = estimate_certificate(estimator.certificate_, estimator.n_samples)
         return solution
-
-
-class ValidationChoice:
-    """The weights of the least regret on examples that training does not see."""
-
-    def __init__(self, regret: Any) -> None:
-        self.regret = regret
-        self.best: Array | None = None
-        self.least = np.inf
-        self.regrets: list[float] = []
-
-    def look(self, w: Array) -> None:
-        """Compare weights with the best so far."""
-        found = float(self.regret(w))
-        self.regrets.append(found)
-        if found < self.least:
-            self.best, self.least = w.copy(), found
-
-
-def chosen_certificate(
-    certificate: Certificate, objective: Objective, w: Array, choice: ValidationChoice
-) -> Certificate:
-    """Return the certificate of weights that were chosen by validation: their own primal value and gap."""
-    primal = float(objective.primal(w))
-    gap = primal - certificate.dual
-    at = int(np.argmin(choice.regrets)) + 1
-    said = Statement(
-        "Early stopping: the weights of evaluation {at} of {n} have the least validation regret, {regret}.",
-        at=at, n=len(choice.regrets), regret=f"{choice.least:.4g}",
-    )  # fmt: skip
-    status = join_sentences(said, certificate.status)
-    converged = gap <= certificate.tolerance
-    return replace(certificate, primal=primal, gap=gap, status=status, converged=converged)
-
-
-def of_draws(certificate: Certificate, n_samples: int) -> Certificate:
-    """Return the certificate of a perturbed loss, which is that of the noise that was drawn."""
-    said = Statement(
-        "This is an estimate: primal, dual and gap are those of the loss with {n} draws of noise per "
-        "example, and nothing is certified about its expectation.",
-        n=n_samples,
-    )
-    return replace(certificate, status=join_sentences(certificate.status, said), exact=False)
-
-
-def best_decisions(objective_oracle: Any, scores: Array) -> SparseVertices:
-    """Return the best decision of each example for given scores of all parts, end to end."""
-    scoring = objective_oracle.scoring
-    ones, zero = np.ones(scoring.n_examples), np.zeros(scoring.n_weights)
-    start, index, value, counts = scoring.start, [], [], []
-    for answer in objective_oracle.maximizers(zero, scores, ones):
-        at = np.flatnonzero(answer.vertices)
-        first = start[answer.first : answer.last + 1] - start[answer.first]
-        owner = np.searchsorted(first, at, side="right") - 1
-        index.append(at - first[owner])
-        value.append(answer.vertices[at])
-        counts.append(np.bincount(owner, minlength=answer.last - answer.first))
-    begins = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    return SparseVertices(begins, np.concatenate(index), np.concatenate(value))

@@ -21,6 +21,8 @@ from structlearn.solvers.solution import Certificate, Row
 
 #: Up to this many columns the normal equations are solved directly.
 MOST_COLUMNS = 4000
+#: Lambda for rows of unit length.
+UNIT = 1e-4
 
 
 class LeastSquaresFit(NamedTuple):
@@ -29,16 +31,22 @@ class LeastSquaresFit(NamedTuple):
     weights: Array
     certificate: Certificate
     row: Row
+    regularization: float
 
 
 def fit_two_stage(
-    rows: Rows, targets: Array, weight: Array, regularization: float, tol: float
+    rows: Rows, targets: Array, weight: Array, given: float | None, tol: float
 ) -> LeastSquaresFit:
-    """Fit targets of shape (rows, m); `weight` is that of each row."""
+    """Fit targets of shape (rows, m); `weight` is that of each row, `given` is lambda.
+
+    Unless given it is `UNIT` times the mean squared length of a row.
+    """
     begin = time.perf_counter()
     root = np.sqrt(weight)[:, None]
     A: Rows = rows * root if isinstance(rows, np.ndarray) else rows.multiply(root).tocsr()
     T = targets * root
+    squares = np.square(A if isinstance(A, np.ndarray) else A.data).sum()
+    regularization = UNIT * float(squares) if given is None else float(given)
     right = A.T @ T
     B = _solve(A, np.asarray(right), regularization)
     residual = T - A @ B
@@ -61,7 +69,7 @@ def fit_two_stage(
     certificate = Certificate(
         primal, dual, gap, 1.0, 0, seconds, status, True, converged, rounding, tolerance
     )
-    return LeastSquaresFit(B, certificate, row)
+    return LeastSquaresFit(B, certificate, row, regularization)
 
 
 def _solve(A: Rows, right: Array, regularization: float) -> Array:

@@ -20,7 +20,7 @@ from structlearn.structures.matching.kernels import (
 from structlearn.structures.registry import count
 
 
-class Table(NamedTuple):
+class AssignmentTable(NamedTuple):
     """One instance: how many rows and columns there are."""
 
     n_rows: int
@@ -62,7 +62,7 @@ class Assignment(Decisions):
             raise ValueError(
                 f"An assignment needs at least one row and column; got {self.n_rows} x {self.n_columns}."
             )
-        self.instances = (Table(self.n_rows, self.n_columns),)
+        self.instances = (AssignmentTable(self.n_rows, self.n_columns),)
 
     @cached_property
     def instance_record(self) -> AssignmentRecord:

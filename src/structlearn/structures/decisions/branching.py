@@ -20,7 +20,7 @@ MOST_STEPS = 50_000_000
 _EMPHASIS = 4.0
 
 
-class BranchWork(NamedTuple):
+class PackingWork(NamedTuple):
     """Scratch memory: scores per weight, items by these, summed weights, the branch, and the best one."""
 
     density: Array
@@ -33,15 +33,15 @@ class BranchWork(NamedTuple):
 
 
 @jitable
-def branch_work(n: int, dimensions: int) -> BranchWork:
+def packing_work(n: int, dimensions: int) -> PackingWork:
     """Allocate scratch memory for n items."""
     order, packed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
     best, left = np.empty(n, dtype=np.bool_), np.empty(dimensions, dtype=np.int64)
-    return BranchWork(np.empty(n), order, np.empty(n), packed, best, left, np.empty(dimensions))
+    return PackingWork(np.empty(n), order, np.empty(n), packed, best, left, np.empty(dimensions))
 
 
 @leaf
-def pack(weights: Array, capacity: Array, theta: Array, work: BranchWork, vertex: Array) -> bool:
+def pack(weights: Array, capacity: Array, theta: Array, work: PackingWork, vertex: Array) -> bool:
     """vertex <- the best items; False if `MOST_STEPS` do not find them. weights : (items, dimensions)."""
     n = _choose_sum(weights, capacity, theta, work)
     left = work.left
@@ -86,7 +86,7 @@ def pack(weights: Array, capacity: Array, theta: Array, work: BranchWork, vertex
 
 
 @leaf
-def _choose_sum(weights: Array, capacity: Array, theta: Array, work: BranchWork) -> int:
+def _choose_sum(weights: Array, capacity: Array, theta: Array, work: PackingWork) -> int:
     """Weigh the dimensions so that the first bound is least; order the items; returns how many are of use."""
     dimensions = capacity.size
     chosen, least = -1, np.inf
@@ -101,7 +101,7 @@ def _choose_sum(weights: Array, capacity: Array, theta: Array, work: BranchWork)
 
 
 @leaf
-def _order_by(weights: Array, capacity: Array, theta: Array, emphasised: int, work: BranchWork) -> int:
+def _order_by(weights: Array, capacity: Array, theta: Array, emphasised: int, work: PackingWork) -> int:
     """Order the items that fit and have a positive score by score per weight; returns how many there are."""
     for d in range(capacity.size):
         work.factor[d] = (_EMPHASIS if d == emphasised else 1.0) / max(capacity[d], 1)
@@ -118,7 +118,7 @@ def _order_by(weights: Array, capacity: Array, theta: Array, emphasised: int, wo
 
 
 @leaf
-def _room(left: Array, work: BranchWork) -> float:
+def _room(left: Array, work: PackingWork) -> float:
     room = 0.0
     for d in range(left.size):
         room += work.factor[d] * left[d]
@@ -134,7 +134,7 @@ def _fits(weights: Array, left: Array) -> bool:
 
 
 @leaf
-def _rest(theta: Array, k: int, n: int, room: float, work: BranchWork) -> float:
+def _rest(theta: Array, k: int, n: int, room: float, work: PackingWork) -> float:
     """Bound what the items from the k-th on may add, in the sum of dimensions; never below it."""
     value = 0.0
     for j in range(k, n):

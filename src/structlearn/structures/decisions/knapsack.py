@@ -12,7 +12,7 @@ from structlearn.core.contract import Array, Shape, max_value, maximize, workspa
 from structlearn.core.forms import form
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
-from structlearn.structures.decisions.branching import BranchWork, branch_work, pack
+from structlearn.structures.decisions.branching import PackingWork, pack, packing_work
 from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
 
 #: Entries of the table of dynamic programming from which on branch and bound is taken.
@@ -63,7 +63,7 @@ class KnapsackWork(NamedTuple):
 
     best: Array
     packed: Array
-    branches: BranchWork
+    branches: PackingWork
 
 
 @form("an array of weights")
@@ -164,7 +164,7 @@ def knapsack_workspace(structure: KnapsackRecord, shape: Shape) -> KnapsackWork:
         if structure.table[g] > 0:
             most = max(most, structure.capacity[g, 0] + 1)
     packed = np.empty((n if most else 0, most), dtype=np.bool_)
-    return KnapsackWork(np.empty(most), packed, branch_work(n, dimensions))
+    return KnapsackWork(np.empty(most), packed, packing_work(n, dimensions))
 
 
 @implements(max_value, KnapsackRecord)

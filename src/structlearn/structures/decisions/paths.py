@@ -140,8 +140,8 @@ def _path_graph(edges: Array, source: int, target: int) -> PathGraph:
         raise ValueError(f"Nodes are numbered from 0; got source={source}, target={target}.")
     n = max(int(edges.max(initial=0)), source, target) + 1
     useful = (edges[:, 1] != source) & (edges[:, 0] != target)
-    ahead = _reached(edges[useful], source, n)
-    behind = _reached(edges[useful][:, ::-1], target, n)
+    ahead = reachable(edges[useful], source, n)
+    behind = reachable(edges[useful][:, ::-1], target, n)
     if not ahead[target]:
         raise ValueError(f"No path leads from node {source} to node {target}.")
     kept = ahead & behind
@@ -164,7 +164,7 @@ def _longest(first: Array, tail: Array) -> int:
     return int(depth[-1])
 
 
-def _reached(edges: Array, start: int, n: int) -> Array:
+def reachable(edges: Array, start: int, n: int) -> Array:
     """Return which of n nodes can be reached from `start`."""
     order = np.argsort(edges[:, 0], kind="stable")
     heads = edges[order, 1]

@@ -7,19 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
 from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
+from structlearn.structures.decisions.paths import reachable
 from structlearn.structures.decisions.ranking import rank
 from structlearn.structures.graphs import Graph, make_graph
 from structlearn.structures.registry import pairs
 
 
-class TreeGraph(NamedTuple):
+class SpannedGraph(NamedTuple):
     """One instance: a connected graph."""
 
     graph: Graph
@@ -34,7 +33,7 @@ class TreeGraph(NamedTuple):
 
 
 @of_instances
-class TreeRecord(NamedTuple):
+class SpanningRecord(NamedTuple):
     """The compiled form of `SpanningTree`: graphs end to end."""
 
     nodes: Array
@@ -42,7 +41,7 @@ class TreeRecord(NamedTuple):
     ends: Array
 
 
-class TreeWork(NamedTuple):
+class SpanningWork(NamedTuple):
     """Scratch memory: edges by their scores, and of each node another one of its component."""
 
     order: Array
@@ -64,34 +63,32 @@ class SpanningTree(Decisions):
         n_nodes = int(ends.max(initial=0)) + 1 if ends.dtype.kind in "iu" else 1
         graph = make_graph(n_nodes, edges)
         self.edges = graph.edges
-        one, other = self.edges.T
-        joined = coo_array((np.ones(len(one)), (one, other)), shape=(n_nodes, n_nodes))
-        component = connected_components(joined, directed=False)[1]
-        if n_nodes < 2 or component.any():
-            alone = int(np.argmax(component > 0)) if n_nodes > 1 else 0
+        joined = reachable(np.concatenate([self.edges, self.edges[:, ::-1]]), 0, n_nodes)
+        if n_nodes < 2 or not joined.all():
+            alone = int(np.argmin(joined)) if n_nodes > 1 else 0
             raise ValueError(f"The graph has no spanning tree: no edges lead from node 0 to node {alone}.")
-        self.instances = (TreeGraph(graph),)
+        self.instances = (SpannedGraph(graph),)
 
     @cached_property
-    def instance_record(self) -> TreeRecord:
+    def instance_record(self) -> SpanningRecord:
         graphs = [one.graph for one in self.instances]
         nodes = np.cumsum([0, *(graph.n_nodes for graph in graphs)])
         edges = np.cumsum([0, *(len(graph.edges) for graph in graphs)])
-        return TreeRecord(nodes, edges, np.concatenate([graph.edges for graph in graphs]))
+        return SpanningRecord(nodes, edges, np.concatenate([graph.edges for graph in graphs]))
 
 
-@implements(workspace, TreeRecord)
+@implements(workspace, SpanningRecord)
 @jitable
-def tree_workspace(structure: TreeRecord, shape: Shape) -> TreeWork:
+def tree_workspace(structure: SpanningRecord, shape: Shape) -> SpanningWork:
     m, n = longest_range(structure.edges), longest_range(structure.nodes)
-    return TreeWork(np.empty(m, dtype=np.int64), np.empty(n, dtype=np.int64))
+    return SpanningWork(np.empty(m, dtype=np.int64), np.empty(n, dtype=np.int64))
 
 
-@implements(max_value, TreeRecord)
-@implements(maximize, TreeRecord)
+@implements(max_value, SpanningRecord)
+@implements(maximize, SpanningRecord)
 @leaf
 def tree_maximize(
-    structure: TreeRecord, shape: Shape, theta: Array, shared: Array, work: TreeWork, vertex: Array
+    structure: SpanningRecord, shape: Shape, theta: Array, shared: Array, work: SpanningWork, vertex: Array
 ) -> float:
     g = shape[1]
     n = structure.nodes[g + 1] - structure.nodes[g]
