@@ -69,7 +69,9 @@ class DecideTask(Task):
         if found.costs is None:
             raise DataError(f"{path} has no array costs to learn from.")
         if found.structure is None:
-            raise DataError(f"{path} does not say what is decided; give the arrays of one of these: {DECIDED}.")
+            raise DataError(
+                f"{path} does not say what is decided; give the arrays of one of these: {DECIDED}."
+            )
         parameters = {"structure": found.structure, **({"sense": found.sense} if found.sense else {})}
         parts = f"{count_of(found.costs.shape[1], 'part')} each"
         summary = (
@@ -158,20 +160,19 @@ class DecideTask(Task):
         """
         model, sense = bundle.estimator, bundle.estimator.sense
         best = model.best_decisions(y.costs, instances=y.rows.instances)
-        values: dict[str, float | int] = {
-            "regret": metrics.normalized_regret(y.costs, predicted, best, sense=sense),
-            "cost": float(metrics.decision_costs(y.costs, predicted).mean()),
-            "best_cost": float(metrics.decision_costs(y.costs, best).mean()),
-        }
-        baseline = baseline_of(bundle)
+        decided, baseline = {"": predicted}, baseline_of(bundle)
         if baseline is not None:
-            decided = baseline.predict(y.rows)
-            values["two_stage_regret"] = metrics.normalized_regret(y.costs, decided, best, sense=sense)
-            values["two_stage_cost"] = float(metrics.decision_costs(y.costs, decided).mean())
-        lost = metrics.regret(y.costs, predicted, best, sense=sense)
-        size = np.abs(metrics.decision_costs(y.costs, best))
-        values["best_decisions"] = float(np.mean(lost <= 1e-9 * np.maximum(size, 1e-300)))
-        return Scores({**values, "examples": len(y)}, 0)
+            decided["two_stage_"] = baseline.predict(y.rows)
+        regrets = {
+            f"{name}regret": metrics.normalized_regret(y.costs, one, best, sense=sense)
+            for name, one in decided.items()
+        }
+        costs = {
+            f"{name}cost": float(metrics.decision_costs(y.costs, one).mean())
+            for name, one in {**decided, "best_": best}.items()
+        }
+        share = float(np.mean(no_loss(y.costs, predicted, best, sense)))
+        return Scores({**regrets, "best_decisions": share, **costs, "examples": len(y)}, 0)
 
     def error(self, values: Mapping[str, float | int]) -> float:
         return values["regret"]
@@ -194,6 +195,12 @@ class DecideTask(Task):
             model.sense,
         )
         return decision_page(found, title=f"Decisions of {plain(path.name)}", limit=limit)
+
+
+def no_loss(costs: Array, decided: Array, best: Array, sense: str) -> Array:
+    """Return which decisions are as good as the best ones, up to rounding."""
+    size = np.abs(metrics.decision_costs(np.abs(costs), best))
+    return metrics.regret(costs, decided, best, sense=sense) <= 1e-9 * size
 
 
 def two_stage(estimator: Any, training: Training) -> Any:

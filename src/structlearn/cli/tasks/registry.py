@@ -260,7 +260,7 @@ TASKS: Registry[TaskEntry] = Registry(
             "cost), cost and best_cost (means over the examples), two_stage_regret and two_stage_cost (of "
             "least squares on the same training data), best_decisions (the share that no decision beats).",
             options="structlearn.cli.tasks.options:DecideOptions",
-            metrics=("regret", "cost", "best_decisions"),
+            metrics=("regret", "best_decisions"),
             examples=(
                 "structlearn train decide paths.npz --out model.safetensors",
                 "structlearn train decide packs.npz --sense max --early-stopping --out model.safetensors",
