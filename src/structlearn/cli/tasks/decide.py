@@ -86,7 +86,7 @@ class DecideTask(Task):
         return DecisionExamplesInFolds(super().examples(source, folder).whole)
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
-        """Read features, and what is decided if the file says it; else it is what the model was trained on."""
+        """Read features, and what is decided, which is as in training if the file does not say it."""
         model = bundle.estimator
         shape = getattr(model, "part_shape_", ())
         found = read_decisions(path, n_parts=int(np.prod(shape)) if shape else None)
