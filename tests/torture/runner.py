@@ -21,7 +21,15 @@ from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 #: How many seeds each part has for one of the fits asked for.
-PARTS = {"fits": 1.0, "regressions": 0.2, "lives": 0.1, "special": 0.05, "files": 0.5, "kills": 0.01}
+PARTS = {
+    "fits": 1.0,
+    "regressions": 0.2,
+    "lives": 0.1,
+    "special": 0.05,
+    "decisions": 0.2,
+    "files": 0.5,
+    "kills": 0.01,
+}
 SEEDS_AT_ONCE = 100
 #: After so many seconds one test is given up, with its process.
 PATIENCE = 600

@@ -191,14 +191,13 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             gold,
             self._part_costs(asked, costs, gold) + self._factor * known,
             weight,
-            memory=asked.scoring.memory if hasattr(asked.scoring, "memory") else Memory(self.memory),
+            memory=Memory(self.memory),
         )
         if self.loss == "perturbed":
             which, problem = with_noise(problem, self.n_samples, self.noise, drawn_seed(self.random_state))
             rows = asked.rows[which.parts if self._of_parts else which.examples]
             shapes, sizes = problem.scoring.shapes[which.examples], np.diff(problem.scoring.start)
-            scoring = self._scoring(rows, shapes, sizes[which.examples], Memory(self.memory))
-            problem = problem._replace(scoring=scoring)
+            problem = problem._replace(scoring=self._scoring(rows, shapes, sizes[which.examples]))
         training_of(self).run(problem)
 
     @property
@@ -274,7 +273,6 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
     def _laid_out(self, X: Any, costs: Sequence[Array], instances: Instances) -> DecisionExamples:
         """Check training data, fit the map of rows, and lay all out."""
-        memory = Memory(self.memory)
         self._of_parts = has_part_rows(X)
         rows, axes = self._training_rows(X, costs)
         self.n_features_in_ = rows.shape[1]
@@ -285,10 +283,14 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
                 "One row of features per example needs the same parts in all examples; got costs of "
                 f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of 2-D arrays."
             )
-        mapped = self.fit_rows(rows, memory)
-        structure, shapes = structure_of_all(self.structure, axes, instances)
+        return self._with_structure(self.structure, self.fit_rows(rows, Memory(self.memory)), axes, instances)
+
+    def _with_structure(
+        self, given: object, rows: Rows, axes: list[tuple[int, ...]], instances: Instances
+    ) -> DecisionExamples:
+        structure, shapes = structure_of_all(given, axes, instances)
         sizes = np.array([int(np.prod(one)) for one in axes])
-        return DecisionExamples(structure, self._scoring(mapped, shapes, sizes, memory), axes, mapped)
+        return DecisionExamples(structure, self._scoring(rows, shapes, sizes), axes, rows)
 
     def _training_rows(self, X: Any, costs: Sequence[Array]) -> tuple[Rows, list[tuple[int, ...]]]:
         """Return the rows of features, and the axes of each example's parts."""
@@ -302,15 +304,13 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         rows, axes = stack_examples(X, ndim=ndim + 1, noun="Example", n_jobs=threads(self.n_jobs))
         return rows, [tuple(one) for one in axes.tolist()]
 
-    def _scoring(self, rows: Rows, shapes: Sequence[Shape] | Array, sizes: Array, memory: Memory) -> Scoring:
-        factor = self._factor
-        constant = self.fit_intercept
-        if hasattr(self, "weights_"):
-            constant = self._has_constant
-        scaled = scaled_rows(rows, factor, constant=constant)
+    def _scoring(self, rows: Rows, shapes: Sequence[Shape] | Array, sizes: Array) -> Scoring:
+        is_fitted = hasattr(self, "weights_")
+        constant = self._weights.has_constant if is_fitted else self.fit_intercept
+        scaled = scaled_rows(rows, self._factor, constant=constant)
         if self._of_parts:
             return part_scoring(scaled, shapes, sizes)
-        return row_scoring(scaled, shapes, int(sizes[0]), memory)
+        return row_scoring(scaled, shapes, int(sizes[0]), Memory(self.memory))
 
     def _flat_known_costs(self, known_costs: Costs | None, asked: DecisionExamples) -> Array:
         if known_costs is None:
@@ -328,10 +328,6 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     @property
     def _weights(self) -> RowWeights:
         return RowWeights(self.weights_, self.row_map.n_scored, self._n_scores)
-
-    @property
-    def _has_constant(self) -> bool:
-        return self._weights.has_constant
 
     @property
     def coef_(self) -> Array:
@@ -361,11 +357,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         else:
             rows = self._checked_rows(X)
             axes = [self.part_shape_] * rows.shape[0]
-        mapped = self.row_map.apply(rows)
-        structure, shapes = structure_of_all(self.structure_, axes, instances)
-        sizes = np.array([int(np.prod(one)) for one in axes])
-        scoring = self._scoring(mapped, shapes, sizes, Memory(self.memory))
-        return DecisionExamples(structure, scoring, axes, mapped)
+        return self._with_structure(self.structure_, self.row_map.apply(rows), axes, instances)
 
     def predict(self, X: Any, *, instances: Instances = None, known_costs: Costs | None = None) -> Any:
         """Decide: an (n, parts) array of 0 and 1, or a list where examples differ in their parts."""

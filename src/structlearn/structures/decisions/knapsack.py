@@ -92,6 +92,8 @@ class Knapsack(Decisions):
     capacity : int, or one per dimension
     """
 
+    threshold = 0.5
+
     def __init__(self, weights: ArrayLike, capacity: ArrayLike) -> None:
         table = np.atleast_2d(_integers(weights, "weights"))
         limits = np.atleast_1d(_integers(capacity, "capacity"))

@@ -47,6 +47,8 @@ class Subset(Decisions):
         0 <= least <= most <= n_parts.
     """
 
+    threshold = 0.5
+
     def __init__(self, n_parts: SupportsIndex, least: SupportsIndex, most: SupportsIndex) -> None:
         n, low, high = index(n_parts), index(least), index(most)
         if n < 1 or not 0 <= low <= high <= n:
