@@ -163,8 +163,7 @@ def _part_name(structure: Any, j: int) -> str:
         one, other = structure.edges[j].tolist()
         return f"edge {j}: {one} {'→' if kind == 'ShortestPath' else '–'} {other}"
     if kind == "Knapsack":
-        weights = ", ".join(map(str, structure.weights[:, j].tolist()))
-        return f"item {j} (weight {weights})"
+        return f"item {j}"
     if kind == "Assignment":
         row, column = divmod(j, structure.n_columns)
         return f"row {row}, column {column}"
