@@ -204,7 +204,7 @@ def structure_arrays(structure: Any) -> dict[str, Array]:
     if kind.of == "Program":
         return {**_program_arrays(structure), **forbidden}
     values = {name: getattr(structure, _ATTRIBUTES.get(name, name)) for name in kind.needs}
-    return {**{name: np.asarray(value) for name, value in values.items()}, **forbidden}
+    return {**{name: np.asarray(value, dtype=np.int64) for name, value in values.items()}, **forbidden}
 
 
 def _program_arrays(program: Any) -> dict[str, Array]:

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structlearn.core.wording import count_of
 from structlearn.data.archives import read_arrays, unusable_at
 from structlearn.data.decision_arrays import STRUCTURE_ARRAYS, index_of, structure_arrays, structure_of
 from structlearn.data.graphs import write_arrays
@@ -123,7 +124,7 @@ def _check_costs(name: str, arrays: Mapping[str, Array], features: Array) -> Arr
         raise ValueError(f"{name} must have the shape (examples, parts); got {costs.shape}.")
     if len(costs) != len(features):
         raise ValueError(
-            f"{name} has {len(costs)} rows but features has {len(features)}: each example needs one of each."
+            f"{name} has {count_of(len(costs), 'row')} but features has {len(features)}: each example needs one of each."
         )
     if features.ndim == 3 and costs.shape[1] != features.shape[1]:
         raise ValueError(

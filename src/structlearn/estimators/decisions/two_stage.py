@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, cg
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import Statement
@@ -84,5 +83,7 @@ def _solve(A: Rows, right: Array, regularization: float) -> Array:
             return linalg.solve(gram, right, assume_a="pos")
         except linalg.LinAlgError:
             return np.linalg.lstsq(gram, right, rcond=None)[0]
+    from scipy.sparse.linalg import LinearOperator, cg  # slow to import, and models predict without it
+
     operator = LinearOperator((d, d), matvec=lambda v: A.T @ (A @ v) + regularization * v, dtype=np.float64)
     return np.stack([cg(operator, column, rtol=1e-10)[0] for column in right.T], axis=1)
