@@ -38,7 +38,10 @@ def structure_of(arrays: Mapping[str, Array], n_parts: int | None) -> Decisions 
     _check_parts(structure.n_parts, n_parts, named)
     if "forbidden" not in arrays:
         return structure
-    return structure.without(_whole("forbidden", arrays))
+    try:
+        return structure.without(_whole("forbidden", arrays))
+    except ValueError as error:
+        raise ValueError(f"The array forbidden leaves no decision, or is wrong: {error}") from None
 
 
 def _check_parts(found: int, n_parts: int | None, named: list[str]) -> None:

@@ -124,7 +124,8 @@ def _check_costs(name: str, arrays: Mapping[str, Array], features: Array) -> Arr
         raise ValueError(f"{name} must have the shape (examples, parts); got {costs.shape}.")
     if len(costs) != len(features):
         raise ValueError(
-            f"{name} has {count_of(len(costs), 'row')} but features has {len(features)}: each example needs one of each."
+            f"{name} has {count_of(len(costs), 'row')} but features has {len(features)}: each example needs "
+            "one of each."
         )
     if features.ndim == 3 and costs.shape[1] != features.shape[1]:
         raise ValueError(
