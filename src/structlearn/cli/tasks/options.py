@@ -67,9 +67,10 @@ class ProblemOptions:
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters of any estimator that the options stand for."""
+        whole = float(self.max_passes).is_integer()  # as Python's default is, so that files are the same
         return {
             "solver": self.solver,
-            "max_passes": self.max_passes,
+            "max_passes": int(self.max_passes) if whole else self.max_passes,
             "max_seconds": self.max_seconds,
             "fit_intercept": not self.no_intercept,
             "random_state": self.seed,
