@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "objective": {"problem"},
     "torch": {"core", "structures", "problem"},
     "solvers": _PROBLEMS | {"storage"},
-    "data": {"core", "storage"},
+    "data": {"core", "storage", "structures"},  # the feasible decisions of generated problems
     "distributed": _TRAINING | {"data"},
     "estimators": _TRAINING | {"metrics", "distributed"},
     "reports": _TRAINING | {"metrics", "estimators", "data"},

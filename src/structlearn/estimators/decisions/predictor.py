@@ -30,6 +30,7 @@ from structlearn.estimators.decisions.layout import (
     structure_of_all,
 )
 from structlearn.estimators.decisions.noise import with_noise
+from structlearn.estimators.decisions.rows import unpack_rows
 from structlearn.estimators.decisions.training import DecisionTraining
 from structlearn.estimators.decisions.two_stage import fit_two_stage
 from structlearn.estimators.files.attributes import StoredForm, count
@@ -161,6 +162,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         with fresh_fit(self):
             self.check_parameters()
             self.validation_ = None
+            X, instances, known_costs = unpack_rows(X, instances, known_costs)
             true = cost_arrays(costs)
             asked = self._laid_out(X, true, instances)
             check_one_each(true, asked.scoring.n_examples)
@@ -360,6 +362,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
     def predict(self, X: Any, *, instances: Instances = None, known_costs: Costs | None = None) -> Any:
         """Decide: an (n, parts) array of 0 and 1, or a list where examples differ in their parts."""
+        X, instances, known_costs = unpack_rows(X, instances, known_costs)
         asked = self._asked_about(X, instances)
         shift = self._factor * self._flat_known_costs(known_costs, asked)
         if self.loss_ == "sparsemax":
@@ -373,6 +376,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
     def predict_costs(self, X: Any, *, known_costs: Costs | None = None, instances: Instances = None) -> Any:
         """Predict what each part costs, what is known of it included: an (n, parts) array, or a list."""
+        X, instances, known_costs = unpack_rows(X, instances, known_costs)
         asked = self._asked_about(X, instances)
         factor = self._factor
         flat = asked.scoring.scores(self.weights_, 0, asked.scoring.n_examples) / factor
