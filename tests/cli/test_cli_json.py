@@ -90,7 +90,7 @@ def test_answers_are_those_of_the_text(run, tmp_path, task):
     data, model = REHEARSALS[task][0].data, tmp_path / "model.st"
     _write(data, tmp_path)
     flags = ["--target", "p,q,r"] if task == "multilabel" else []
-    smooth = [] if task in ("regress", "match", "grid") else ["--loss", "softmax"]
+    smooth = [] if task in ("regress", "match", "grid", "decide") else ["--loss", "softmax"]
     run("train", task, tmp_path / data, "--out", model, *flags, *smooth)
     shown = run("predict", model, tmp_path / data, "--json").stdout.splitlines()
     found, bundle = list(map(json.loads, shown)), load(model)
@@ -108,6 +108,7 @@ def test_answers_are_those_of_the_text(run, tmp_path, task):
             "regress": lambda one: f"{one['number']:.10g}",
             "multilabel": lambda one: ",".join(one["labels"]),
             "match": lambda one: " ".join(f"{i}-{j}" for i, j in one["links"]),
+            "decide": lambda one: " ".join(map(str, one["decision"])),
         }.get(task, lambda one: " ".join(map(str, np.ravel(one["labels"]))))
         assert [form(one) for one in found] == text.splitlines()
     if not smooth:

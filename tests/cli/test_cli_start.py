@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cli_cases import columns, label_sets, numbers, rows, sentences, table
 
-from structlearn.data import write_libsvm
+from structlearn.data import make_shortest_paths, write_decisions, write_libsvm
 
 #: What is only needed to train, to draw, to download or to search.
 HEAVY = (
@@ -63,6 +63,11 @@ CASES = {
     "ner": ("ner", ("--loss", "hinge"), write_chunks),
     "parse": ("parse", (), lambda path: path.write_text("\n".join((*TREE, "", "")) * 5)),
     "match": ("match", (), write_pairs),
+    "decide": (
+        "decide",
+        (),
+        lambda path: write_decisions(path, *make_shortest_paths(20, rows=3, columns=3, random_state=0)),
+    ),
 }
 
 

@@ -9,7 +9,7 @@ from cli_cases import columns, label_sets, numbers, rows, sentences, table
 
 from model_files import rewrite
 from structlearn import StructuredPredictor, load
-from structlearn.data import write_libsvm
+from structlearn.data import make_shortest_paths, write_decisions, write_libsvm
 
 HOSTILE = "\x1b[31mred\x1b[0m\u202e<b>"
 CHUNKS = {"D": "B-NP", "N": "I-NP", "V": "O"}
@@ -72,6 +72,12 @@ CASES = {
         {"arcs", "hash ", "label det"},
     ),
     "match": ("match", (), write_pairs, {"x0", "features"}),
+    "decide": (
+        "decide",
+        (),
+        lambda path: write_decisions(path, *make_shortest_paths(20, rows=3, columns=3, random_state=0)),
+        {"part 11: ", "(constant)", "x4"},
+    ),
 }
 
 

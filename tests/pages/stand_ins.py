@@ -8,7 +8,14 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from structlearn.cli import app
-from structlearn.data import write_graphs, write_label_image, write_libsvm
+from structlearn.data import (
+    make_knapsacks,
+    make_shortest_paths,
+    write_decisions,
+    write_graphs,
+    write_label_image,
+    write_libsvm,
+)
 
 TAGGED = "the D\ncat N\nruns V\n. .\n\na D\nbig A\ndog N\nsees V\nthe D\ncat N\n. .\n\n" * 6
 CHUNKED = (
@@ -138,6 +145,8 @@ def write_arrays(folder: Path, rng: np.random.Generator) -> None:
         "labels": np.array([0, 1, 0, 1, 1, 0]),
     }
     np.savez(folder / "graphs.npz", **graphs)
+    write_decisions(folder / "paths.npz", *make_shortest_paths(20, 3, rows=3, columns=3, random_state=0))
+    write_decisions(folder / "packs.npz", *make_knapsacks(20, 3, n_items=5, random_state=0))
     for name in ("images", "labels"):
         (folder / "folder" / name).mkdir(parents=True)
         for k in range(2):

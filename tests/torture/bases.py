@@ -18,7 +18,14 @@ from structlearn.alignment.corpus import load_corpus
 from structlearn.alignment.links import write_naacl, write_pharaoh
 from structlearn.cli import app, main
 from structlearn.cli.support.errors import handling_errors
-from structlearn.data import make_matchings, read_letters, read_triplets, write_libsvm
+from structlearn.data import (
+    make_matchings,
+    make_shortest_paths,
+    read_letters,
+    read_triplets,
+    write_decisions,
+    write_libsvm,
+)
 
 N_PAIRS, N_GOLD = 40, 12
 
@@ -108,6 +115,7 @@ def _write_rows(made):
         shapes=[one.shape[:2] for one in tables],
         links=[(i, *pair) for i, table in enumerate(links) for pair in np.argwhere(table)],
     )
+    write_decisions(made / "paths.npz", *make_shortest_paths(20, 3, rows=3, columns=3, random_state=0))
     items = rng.normal(size=(6, 2))
     np.savez(made / "triplets.npz", X=items, triplets=[[0, 1, 2], [1, 0, 2], [3, 4, 5], [4, 3, 5]])
     pixels = "".join(f"{k % 2}\t" for k in range(128))
@@ -178,6 +186,7 @@ MODELS = (
     "train tag {b}/words.conllu --out {b}/upos.st --max-passes 3",
     "train parse {b}/words.conllu --out {b}/parse.st --max-passes 2",
     "train match {b}/pairs.npz --out {b}/match.st --max-passes 5",
+    "train decide {b}/paths.npz --out {b}/decide.st --max-passes 5",
     "align train --src {b}/text.en --tgt {b}/text.fr --out {b}/align.st",
     "data pack classify {b}/classes.libsvm --out {b}/classes",
     "data pack classify {b}/classes.csv --out {b}/table",

@@ -120,6 +120,9 @@ CASES = (
     _flat("parse", "words.conllu", "parse.st", "show {b}/parse.st {f} --out {w}/out"),
     _flat("match", "pairs.npz", "match.st")._replace(place=partial(_npz, "pairs.npz")),
     _flat("match", "pairs.npz", "match.st")._replace(place=partial(_npz, "pairs.npz")),
+    _flat("decide", "paths.npz", "decide.st", "show {b}/decide.st {f} --out {w}/out")._replace(
+        place=partial(_npz, "paths.npz")
+    ),
     Case("read triplets", "triplets.npz", partial(_npz, "triplets.npz"), ("read_triplets {f}",)),
     Case("read letters", "letter.data", partial(_text, "letter.data"), ("read_letters {f}",)),
     _aligned(
@@ -163,6 +166,7 @@ CASES = (
     _trained("ner.st", "words.txt"),
     _trained("parse.st", "words.conllu", "show {f} {b}/words.conllu --out {w}/out"),
     _trained("match.st", "pairs.npz"),
+    _trained("decide.st", "paths.npz", "show {f} {b}/paths.npz --out {w}/out"),
     Case(
         "model align.st",
         "align.st",

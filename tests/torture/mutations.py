@@ -208,7 +208,7 @@ def _changed_array(rng, array):
         at = tuple(rng.randrange(n) for n in array.shape)
         odd = (0, -1, 1, 2, 10**6, 2**31, 2**62)
         array[at] = rng.choice((*odd, float("nan"), 1e308, -1e308) if array.dtype.kind == "f" else odd)
-    return array[: rng.randrange(len(array) + 1)] if rng.random() < 0.3 else array
+    return array[: rng.randrange(len(array) + 1)] if array.ndim and rng.random() < 0.3 else array
 
 
 def _with_members(rng, content):

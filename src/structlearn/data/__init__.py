@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from structlearn.data.columns import split_rows as split_rows
     from structlearn.data.columns import write_columns as write_columns
     from structlearn.data.conllu import CONLLU as CONLLU
+    from structlearn.data.decision_files import DecisionFile as DecisionFile
+    from structlearn.data.decision_files import read_decisions as read_decisions
+    from structlearn.data.decision_files import write_decisions as write_decisions
     from structlearn.data.decisions import DecisionData as DecisionData
     from structlearn.data.decisions import make_knapsacks as make_knapsacks
     from structlearn.data.decisions import make_shortest_paths as make_shortest_paths
@@ -71,6 +74,11 @@ _PUBLIC = {
     "columns": (
         "read_columns",
         "write_columns",
+    ),
+    "decision_files": (
+        "DecisionFile",
+        "read_decisions",
+        "write_decisions",
     ),
     "decisions": (
         "DecisionData",

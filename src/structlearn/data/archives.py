@@ -8,7 +8,7 @@ import math
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, BinaryIO
 
@@ -107,8 +107,8 @@ class _Sips:
         self._file.close()
 
 
-def read_arrays(path: StrPath, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Read those of the named arrays that an .npz file of NumPy has.
+def read_arrays(path: StrPath, names: Iterable[str], *, texts: Collection[str] = ()) -> dict[str, np.ndarray]:
+    """Read those of the named arrays that an .npz file of NumPy has; those in `texts` may hold text.
 
     Raises
     ------
@@ -122,7 +122,10 @@ def read_arrays(path: StrPath, names: Iterable[str]) -> dict[str, np.ndarray]:
     with reading(name, ".npz file"), zipfile.ZipFile(name) as archive:
         there = {member.filename: member for member in archive.infolist()}
         found = {one: there[f"{one}.npy"] for one in names if f"{one}.npy" in there}
-        return {one: _array(archive, member, os.path.getsize(name)) for one, member in found.items()}
+        kinds = {one: "biufU" if one in texts else "biuf" for one in found}
+        return {
+            one: _array(archive, member, os.path.getsize(name), kinds[one]) for one, member in found.items()
+        }
 
 
 def read_npy(path: StrPath) -> np.ndarray:
@@ -151,18 +154,18 @@ def reading(name: StrPath, what: str) -> Iterator[None]:
         raise DataError(f"{os.fspath(name)} is no {what}, or it is damaged: {reason}.") from error
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> np.ndarray:
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int, kinds: str) -> np.ndarray:
     """Read one array; ValueError if it is not what its header says. `size` is that of the archive."""
     if member.file_size > max(_WINDOW, _MOST * min(member.compress_size, size)):
         raise ValueError(f"of {member.filename}, {_TOO_MUCH.format(_MOST)}")
     with archive.open(member) as stream:
-        return _read(stream, member.file_size, member.filename)
+        return _read(stream, member.file_size, member.filename, kinds)
 
 
-def _read(stream: IO[bytes], size: int, name: str) -> np.ndarray:
+def _read(stream: IO[bytes], size: int, name: str, kinds: str = "biuf") -> np.ndarray:
     """Return the array of a stream of this many bytes; ValueError if it is not what its header says."""
     shape, by_columns, kind = _header(stream)
-    if kind.kind not in "biuf":
+    if kind.kind not in kinds:
         raise ValueError(f"{name} holds no numbers")
     n_bytes = math.prod(shape) * kind.itemsize
     if min(shape, default=0) < 0 or n_bytes != size - stream.tell():

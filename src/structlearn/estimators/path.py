@@ -120,7 +120,8 @@ def models_along(
 def _go_on(model: Any, last: Any) -> None:
     """Start where the last model ended: at its solution, over the same features."""
     for name in ("weights_", "certificate_") if isinstance(last, LinearRegressor) else ("_solution",):
-        setattr(model, name, getattr(last, name))
+        if hasattr(last, name):  # a closed form has no solution to go on from
+            setattr(model, name, getattr(last, name))
     if isinstance(last, MappedRows) and hasattr(last, "row_transformer_"):
         model.row_transformer_ = last.row_transformer_
 

@@ -49,10 +49,19 @@ def regularization_values(
 
 
 def _strongest(estimator: Any, X: Table | Tables, y: Outputs) -> float:
+    if getattr(estimator, "loss", None) == "two-stage":
+        return _strongest_squares(estimator, X, y)
     objective = _objective(estimator, X, y)
     at_zero = objective.predictions(np.zeros(objective.n_weights))
     found = _scale(objective.penalty, at_zero.dual_map, at_zero.primal)
     return found if np.isfinite(found) and found > 0 else 1.0
+
+
+def _strongest_squares(estimator: Any, X: Table | Tables, y: Outputs) -> float:
+    """Return the mean squared length of a row of features: least squares are solved without an objective."""
+    from structlearn.estimators.decisions.two_stage import UNIT
+
+    return float(clone_unfitted(estimator).set_params(regularization="auto").fit(X, y).regularization_ / UNIT)
 
 
 def _scale(penalty: object, u: Array, at_zero: float) -> float:

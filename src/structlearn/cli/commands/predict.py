@@ -69,7 +69,8 @@ def predict(
     columns than the model, not more. A model of the task regress answers with a number. One of the task parse
     writes the file again, with heads and relations filled in. Of graph a line has the labels of a graph's
     nodes; --out FILE.npz writes DATA with the array labels. Of grid a line has the labels of an image's
-    pixels, row by row; --out DIR makes a label image for each image.
+    pixels, row by row; --out DIR makes a label image for each image. Of decide a line has a number for each
+    part; --out FILE.npz writes DATA with the arrays decisions and predicted_costs.
 
     With --marginals a line holds label:probability for every label, separated by spaces, in the model's
     order; they add up to 1, except for multilabel, where each label has a probability of its own. tag, chunk
@@ -85,7 +86,7 @@ def predict(
     conformalize before.
 
     --json writes one object per line and example: label, or labels (of a set, of tokens, nodes or pixels),
-    heads and labels of a tree, links of a matching, number of regress; with --marginals also
+    heads and labels of a tree, links of a matching, number of regress, decision of decide; with --marginals also
     probabilities by label.
     """
     from structlearn.cli.commands.confidence import asked_form
@@ -186,7 +187,7 @@ def show(
     format: Format = None,
 ) -> None:
     """Write a page that draws the model's answers: dependency trees (parse), tagged text (tag, chunk and
-    ner), labelled graphs (graph) or images (grid).
+    ner), labelled graphs (graph) or images (grid); of decide, how much decisions lose, and the worst ones.
 
     Where DATA has labels, mistakes are marked and the worst examples come first, below the scores. On tagged
     text, pointing at a word shows what speaks for its label. The page opens without a network.

@@ -18,7 +18,7 @@ from structlearn.estimators.scikit import clone_unfitted
 from structlearn.reports.runs import Trainable
 
 #: Figures of which less is better.
-_ERRORS = ("hamming_loss", "rmse", "mae")
+_ERRORS = ("hamming_loss", "rmse", "mae", "regret")
 #: At least `_LEAST` ever weaker lambdas are tried, until `_PATIENCE` in a row were no improvement.
 _LEAST, _PATIENCE = 7, 2
 #: What counts as better, as a share.

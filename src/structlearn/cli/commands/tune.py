@@ -29,7 +29,7 @@ SEVERAL = {
     **dict.fromkeys(
         [
             *("loss", "penalty", "l1_ratio", "cost", "window", "min_count", "context", "model", "pairs"),
-            *("latent_states", "connectivity", "edges"),
+            *("latent_states", "connectivity", "edges", "alpha"),
         ],
         "",
     ),

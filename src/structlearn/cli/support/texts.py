@@ -9,7 +9,7 @@ from typer.core import TyperCommand
 
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.core.registry import either, resolve_name
-from structlearn.problem.registry import CLASSES, LOSSES, STRUCTURES, losses_of
+from structlearn.problem.registry import CLASSES, DECISIONS, LOSSES, STRUCTURES, losses_of
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SMOOTH, SQUARES, solvers_for
 
 _NUMBERS = ("none", "one", "two", "three", "four", "five")
@@ -17,6 +17,8 @@ _NUMBERS = ("none", "one", "two", "three", "four", "five")
 
 def _losses_said(entry: TaskEntry) -> str:
     """Return the losses of a task, those without probabilities first."""
+    if entry.name == "decide":
+        return f"{either(losses_of(DECISIONS))}."
     known = losses_of(CLASSES if entry.name == "classify" else STRUCTURES)
     names = sorted(known, key=lambda name: LOSSES[name].smooth)
     n = sum(not LOSSES[name].smooth for name in names)
@@ -29,6 +31,8 @@ def _solvers_said(entry: TaskEntry) -> str:
     if "loss" not in entry.flags:
         return f"{picks}; {either(solvers_for(SQUARES))}."
     families = {"hinge": HINGE, "smooth losses": SMOOTH, "perceptron": PERCEPTRON}
+    if entry.name == "decide":
+        families = {"spo+, imitation, perturbed": HINGE, "sparsemax": SMOOTH}
     said = "; ".join(f"{what}: {either(solvers_for(family))}" for what, family in families.items())
     return f"{picks}; {said}."
 

@@ -67,9 +67,10 @@ class ProblemOptions:
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters of any estimator that the options stand for."""
+        whole = float(self.max_passes).is_integer()  # as Python's default is, so that files are the same
         return {
             "solver": self.solver,
-            "max_passes": self.max_passes,
+            "max_passes": int(self.max_passes) if whole else self.max_passes,
             "max_seconds": self.max_seconds,
             "fit_intercept": not self.no_intercept,
             "random_state": self.seed,
@@ -106,6 +107,12 @@ _OF_TRAINING = (
     "pairs",
     "latent_states",
     "connectivity",
+    "alpha",
+    "sense",
+    "n_samples",
+    "noise",
+    "early_stopping",
+    "validation_fraction",
 )
 
 # ---- groups of a task's own -----------------------------------------------------------------------------
@@ -378,3 +385,50 @@ class GridOptions(GraphOptions):
         if self.window is not None and not (self.window % 2 == 1 and 1 <= self.window <= 31):
             raise ValueError(f"--window must be odd, between 1 and 31; got {self.window}.")
         return super().parameters() | given_options(self, "connectivity")
+
+
+@dataclass(frozen=True)
+class DecideOptions(StructuredOptions):
+    """Options of `decide`."""
+
+    alpha: Annotated[
+        float | None, option("X", "The factor of the predicted costs in the loss.  [default: 2]")
+    ] = None
+    sense: Annotated[
+        str | None,
+        option(
+            "S",
+            "Whether costs are to be small (min), or are values that are to be large (max).  [default: the "
+            "file's sense, else min]",
+            values=lambda: ("min", "max"),
+        ),
+    ] = None
+    n_samples: Annotated[
+        int | None, option("N", "With --loss perturbed: draws of noise per example.  [default: 10]")
+    ] = None
+    noise: Annotated[
+        float | None, option("X", "With --loss perturbed: the standard deviation of noise.  [default: 1]")
+    ] = None
+    early_stopping: Annotated[
+        bool,
+        switch("--early-stopping", "Leave examples out, and take the weights of the least regret on them."),
+    ] = False
+    validation_fraction: Annotated[
+        float | None, option("X", "With --early-stopping: the share that is left out.  [default: 0.2]")
+    ] = None
+    says: ClassVar[Mapping[str, str]] = {
+        "loss": "spo+",
+        "regularization": "auto, by the sizes of costs and features",
+        "tolerance": "as a share of the objective at zero",
+    }
+
+    def parameters(self) -> dict[str, Any]:
+        for name, flag, given in (
+            ("n_samples", "--loss perturbed", self.loss == "perturbed"),
+            ("noise", "--loss perturbed", self.loss == "perturbed"),
+            ("validation_fraction", "--early-stopping", self.early_stopping),
+        ):
+            if getattr(self, name) is not None and not given:
+                raise ValueError(f"--{name.replace('_', '-')} goes with {flag}.")
+        own = ("alpha", "sense", "n_samples", "noise", "early_stopping", "validation_fraction")
+        return super().parameters() | given_options(self, *own)

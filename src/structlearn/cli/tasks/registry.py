@@ -245,5 +245,26 @@ TASKS: Registry[TaskEntry] = Registry(
                 "structlearn train grid folder --window 3 --connectivity 8 --out model.safetensors",
             ),
         ),
+        TaskEntry(
+            name="decide",
+            what="a decision, such as a path or a packing, by predicted costs",
+            made="structlearn.cli.tasks.decide:DecideTask",
+            estimator="DecisionPredictor",
+            formats=".npz",
+            reads="DATA is an .npz file of NumPy: features, a row per example (n, d) or per part (n, parts, "
+            "d); costs, a row per example; and what is decided: edges, source and target (a path), edges "
+            "alone (a spanning tree), weights and capacity (a knapsack), k, or least and most (some of the "
+            "parts), rows and columns (an assignment), n_nodes (a tour), or A, b, A_eq, b_eq, lower, upper "
+            "and integrality (a program). known_costs, forbidden and sense may be there: see docs/shell.md.",
+            figures="decide: regret (what decisions cost more than the best ones, as a share of what these "
+            "cost), cost and best_cost (means over the examples), two_stage_regret and two_stage_cost (of "
+            "least squares on the same training data), best_decisions (the share that no decision beats).",
+            options="structlearn.cli.tasks.options:DecideOptions",
+            metrics=("regret", "best_decisions"),
+            examples=(
+                "structlearn train decide paths.npz --out model.safetensors",
+                "structlearn train decide packs.npz --sense max --early-stopping --out model.safetensors",
+            ),
+        ),
     ],
 )

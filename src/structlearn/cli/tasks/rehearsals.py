@@ -78,6 +78,11 @@ REHEARSALS: dict[str, tuple[Rehearsal, ...]] = {
         Rehearsal("graph", "wide.npz", [("--max-passes", "2")]),
     ),
     "grid": (Rehearsal("grid", "pictures", [("--max-passes", "2")]),),
+    "decide": (
+        Rehearsal("decide", "ways.npz", ((), _SPARSEMAX)),
+        Rehearsal("decide", "packs.npz"),
+        Rehearsal("decide", "picks.npz"),
+    ),
     "align": (Rehearsal("align", "text", [(), ("--gold",)]),),
 }
 
@@ -105,7 +110,7 @@ def _commands(rehearsal: Rehearsal, flags: tuple[str, ...], folder: Path) -> Ite
         return
     yield ["train", rehearsal.task, data, "--out", model, *flags]
     yield ["predict", model, data]
-    if {"softmax", "sparsemax"} & set(flags):
+    if {"softmax", "sparsemax"} & set(flags) and rehearsal.task != "decide":
         yield ["predict", model, data, "--marginals"]
     if "softmax" in flags and rehearsal.task in ("tag", "chunk", "ner"):
         yield ["predict", model, data, "--spans"]
@@ -155,6 +160,8 @@ def _write(name: str, folder: Path) -> None:
         _write_graphs(path, rng, wide=kind == "wide")
     elif kind == "pictures":
         _write_pictures(path, rng)
+    elif kind in ("ways", "packs", "picks"):
+        _write_decisions(path, kind, rng)
     else:
         _write_sentences(path, rng)
 
@@ -178,6 +185,20 @@ def _write_matchings(path: Path, rng: Generator) -> None:
     links = [(k, i, i) for k, size in enumerate(sizes) for i in range(size)]
     shapes = np.stack([sizes, sizes + 1], axis=1)
     np.savez(path, features=rng.normal(size=(shapes.prod(axis=1).sum(), 4)), shapes=shapes, links=links)
+
+
+def _write_decisions(path: Path, kind: str, rng: Generator) -> None:
+    """Write paths through a grid, knapsacks, or choices of parts that have features of their own."""
+    from structlearn.data import make_knapsacks, make_shortest_paths, write_decisions
+    from structlearn.structures import TopK
+
+    if kind == "ways":
+        write_decisions(path, *make_shortest_paths(30, 4, rows=3, columns=3, random_state=0))
+    elif kind == "packs":
+        write_decisions(path, *make_knapsacks(30, 4, n_items=6, random_state=0), sense="max")
+    else:
+        X = rng.normal(size=(30, 5, 4))
+        write_decisions(path, X, 5 + X @ rng.normal(size=4), TopK(5, 2))
 
 
 def _write_graphs(path: Path, rng: Generator, *, wide: bool) -> None:

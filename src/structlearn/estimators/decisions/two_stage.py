@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, cg
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import Statement
 from structlearn.estimators.scikit import Rows
 from structlearn.solvers.solution import Certificate, Row
 
@@ -59,11 +59,11 @@ def fit_two_stage(
     dual = min(dual, primal) - rounding
     gap, tolerance = primal - dual, tol * at_zero
     converged = gap <= tolerance
-    status = (
-        f"Least squares, solved directly: the duality gap {gap:.3g} is "
-        f"{'within' if converged else 'above'} tol={tol:g} of P(0)={at_zero:.4g}"
-        + ("." if converged else ": raise regularization, or scale the features.")
-    )
+    status = Statement(
+        "Least squares, solved directly: the duality gap {gap} is {within} {tol=} of P(0)={at_zero}"
+        + ("." if converged else ": raise {regularization}, or scale the features."),
+        gap=f"{gap:.3g}", within="within" if converged else "above", tol=tol, at_zero=f"{at_zero:.4g}",
+    )  # fmt: skip
     seconds = time.perf_counter() - begin
     row = Row(0, 1.0, 0, seconds, primal, dual, gap)
     certificate = Certificate(
@@ -83,5 +83,7 @@ def _solve(A: Rows, right: Array, regularization: float) -> Array:
             return linalg.solve(gram, right, assume_a="pos")
         except linalg.LinAlgError:
             return np.linalg.lstsq(gram, right, rcond=None)[0]
+    from scipy.sparse.linalg import LinearOperator, cg  # slow to import, and models predict without it
+
     operator = LinearOperator((d, d), matvec=lambda v: A.T @ (A @ v) + regularization * v, dtype=np.float64)
     return np.stack([cg(operator, column, rtol=1e-10)[0] for column in right.T], axis=1)

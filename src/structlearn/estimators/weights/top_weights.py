@@ -12,6 +12,7 @@ from structlearn.core.contract import Array
 from structlearn.estimators.binary import BinaryClassifier
 from structlearn.estimators.chain import ChainClassifier
 from structlearn.estimators.cut import CutSegmenter
+from structlearn.estimators.decisions.predictor import DecisionPredictor
 from structlearn.estimators.graph import GraphClassifier
 from structlearn.estimators.inputs.feature_names import CONSTANT, Names, numbered_names, own_names
 from structlearn.estimators.multilabel import MultiLabelClassifier
@@ -35,8 +36,8 @@ class NamedWeight(NamedTuple):
 class WeightGroup(NamedTuple):
     """The largest weights of one kind, from the most positive to the most negative.
 
-    kind : "label", "transitions", "pairs", "features", "edges", "arcs" or "lengths"
-    of : the label, of the kind "label"
+    kind : "label", "part", "transitions", "pairs", "features", "edges", "arcs" or "lengths"
+    of : the label, of the kind "label"; the number of the part, of the kind "part"
     weights : at most k positive and k negative ones
     n_nonzero, n_weights : how many there are in all
     """
@@ -190,6 +191,13 @@ def _of_cuts(estimator: CutSegmenter, k: int, words: WeightNames) -> Iterator[We
     nodes, constant = estimator.coef_[None], np.array([estimator.intercept_])
     yield from _groups(LABEL, words.labels[1:], nodes, k, words.features, constant)
     yield from _groups("edges", [None], estimator.edge_coef_[None], k, numbered_names("edge feature "))
+
+
+@weight_groups.register
+def _of_decisions(estimator: DecisionPredictor, k: int, words: WeightNames) -> Iterator[WeightGroup]:
+    coef, constant = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)
+    kind, of = (FEATURES, [None]) if estimator.coef_.ndim == 1 else ("part", list(range(len(coef))))
+    yield from _groups(kind, of, coef, k, words.features, constant)
 
 
 @weight_groups.register
