@@ -86,8 +86,8 @@ def predict(
     conformalize before.
 
     --json writes one object per line and example: label, or labels (of a set, of tokens, nodes or pixels),
-    heads and labels of a tree, links of a matching, number of regress, decision of decide; with --marginals also
-    probabilities by label.
+    heads and labels of a tree, links of a matching, number of regress, decision of decide; with --marginals
+    also probabilities by label.
     """
     from structlearn.cli.commands.confidence import asked_form
     from structlearn.cli.support.objects import objects
