@@ -44,12 +44,14 @@ from structlearn.structures import (
     LabelGraph,
     Matching,
     NonProjectiveTree,
+    Program,
     ProjectiveTree,
     Segments,
     ShortestPath,
     Simplex,
     SpanningTree,
     Subset,
+    Tour,
     as_structure,
 )
 from structlearn.structures.cut.cut import Cuts
@@ -368,6 +370,16 @@ def is_assignment(structure, z):
     return max(map(np.max, both)) <= 1 and z.sum() == min(table.shape)
 
 
+def is_tour(structure, z):
+    """Whether every node has two edges, and all are reached from node 0."""
+    edges, n_nodes = structure.edges[z == 1].tolist(), structure.n_nodes
+    ends = [node for edge in edges for node in edge]
+    reached = {0}
+    for _ in range(n_nodes):
+        reached |= {b for a, b in edges if a in reached} | {a for a, b in edges if b in reached}
+    return all(ends.count(node) == 2 for node in range(n_nodes)) and len(reached) == n_nodes
+
+
 STRUCTURES = {
     "simplex": simplex(4),
     "cube": cube(3),
@@ -412,6 +424,11 @@ STRUCTURES = {
     "assignment": decisions([Assignment(2, 3), Assignment(2)], is_assignment),
     "paths without an edge": decisions(
         [ShortestPath.grid(2, 3).without([1])], lambda structure, z: is_path(structure, z) and not z[1]
+    ),
+    "tour": decisions([Tour(4), Tour(3)], is_tour),
+    "program": decisions(
+        [Program([[2, 3, 1, 4]], [6], [[1, 0, 1, 1]], [2], integrality=True), Program([[1, 1]], [1])],
+        lambda structure, z: structure.instances[0].violation(z) == 0,
     ),
     "own, plain Python": two_of(ChooseTwo(), [4, 3]),
     "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),

@@ -52,7 +52,7 @@ def test_values_of_options(offered):
 
 
 def test_names_are_those_of_the_registries():
-    assert list(NAMED) == [*RECIPES, "scaling"]
+    assert list(NAMED) == [*RECIPES, "scaling", "decisions"]
 
 
 def test_an_unknown_shell(refused):

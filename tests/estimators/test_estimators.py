@@ -492,7 +492,7 @@ def test_sparse_sequences_train_the_same_problem(make):
     np.testing.assert_allclose(weights_after(fitting, X=X), weights_after(fitting), atol=0.02)
 
 
-@pytest.mark.filterwarnings("ignore:n_jobs is ignored")  # of an oracle in Python
+@pytest.mark.filterwarnings("ignore:n_jobs serves")  # of an oracle in Python
 def test_threads_certify_the_same_problem(fitting):
     """Two threads take another way, the same each time, to the optimum that both bracket."""
     found = [clone(fitting.estimator).set_params(n_jobs=n).fit(fitting.X, fitting.y) for n in (1, 2, 2)]

@@ -102,7 +102,7 @@ def test_a_value_that_is_not_that_of_the_vertex_is_refused():
 
 
 def test_threads_that_python_does_not_use_are_told_of():
-    with pytest.warns(UserWarning, match="n_jobs is ignored"):
+    with pytest.warns(UserWarning, match="n_jobs serves a `maximize` in plain Python only where"):
         StructuredPredictor(ChooseTwo(), n_jobs=2, random_state=0).fit(X, Y)
     StructuredPredictor(choose_two, n_jobs=2, random_state=0).fit(X, Y)  # warnings are errors
 

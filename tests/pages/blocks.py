@@ -14,7 +14,7 @@ FENCE = re.compile(r"^```(?P<kind>\w+|\{code-block\} text)\n(?P<text>.*?)^```", 
 #: Commands that are not ours, that need a network or a cluster, or that take minutes.
 ELSEWHERE = re.compile(
     r"^(make|pip|git|python3?|source|tail|conda|docker|export)\b|\bwarm\b|--cluster|data (fetch|path)"
-    r"|compare (scaling|letters|alignment|scene|triplets)"
+    r"|compare (scaling|decisions|letters|alignment|scene|triplets)"
 )
 
 

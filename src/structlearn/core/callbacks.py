@@ -11,25 +11,31 @@ import numpy as np
 
 from structlearn.core.contract import Array, Shape
 
+#: From shape, scores, shared scores, and room for a vertex to a value.
+Answer = Callable[[Shape, Array, Array, Array], float]
+
 _Function = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_int64] * 9)
 
 
 class Callback:
     """`maximize` of a structure in plain Python: answer(shape, theta, shared, vertex) -> value.
 
+    `bound`, of the same arguments, is asked for `max_value` in its place, where answers may be below it.
     Compiled code cannot raise what Python raised. The first exception is kept, all later calls return -inf,
     with which no step is made, and `raise_failure` raises it after the pass.
     """
 
-    def __init__(self, answer: Callable[[Shape, Array, Array, Array], float]) -> None:
+    def __init__(self, answer: Answer, bound: Answer | None = None) -> None:
         self._answer = answer
+        self._bound = bound
+        self._calls = 0
         self._failure: BaseException | None = None
         self._function = _Function(self._respond)
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
     def _respond(
         self,
-        words: int,
+        asks_for_a_bound: int,
         rows: int,
         columns: int,
         theta: int,
@@ -43,13 +49,20 @@ class Callback:
             return -np.inf
         try:
             vectors = _view(theta, n_theta), _view(shared, n_shared), _view(vertex, n)
-            return float(self._answer((rows, columns), *vectors))
+            self._calls += 1
+            answer = self._bound if asks_for_a_bound and self._bound is not None else self._answer
+            return float(answer((rows, columns), *vectors))
         except BaseException as error:
             self._failure = error
             return -np.inf
 
     def __reduce__(self) -> tuple[type[Callback], tuple[object, ...]]:
-        return Callback, (self._answer,)
+        return Callback, (self._answer, self._bound)
+
+    @property
+    def calls(self) -> int:
+        """How often there was an answer; an object that answers may count its own `calls`."""
+        return int(getattr(self._answer, "calls", self._calls))
 
     def raise_failure(self) -> None:
         """Raise what a call has raised since the last time, if anything."""

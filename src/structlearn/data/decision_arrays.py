@@ -147,7 +147,7 @@ def _make_assignment(arrays: Mapping[str, Array], n_parts: int | None) -> Any:
 
 
 def _make_tour(arrays: Mapping[str, Array], n_parts: int | None) -> Any:
-    from structlearn.structures import Tour  # type: ignore[attr-defined]
+    from structlearn.structures import Tour
 
     n = _number("n_nodes", arrays)
     _check_parts(n * (n - 1) // 2, n_parts, ["n_nodes"])
@@ -155,9 +155,9 @@ def _make_tour(arrays: Mapping[str, Array], n_parts: int | None) -> Any:
 
 
 def _make_program(arrays: Mapping[str, Array], n_parts: int | None) -> Any:
-    from structlearn.structures import Program  # type: ignore[attr-defined]
+    from structlearn.structures import Program
 
-    given = {name: arrays[name] for name in ("A", "b", "A_eq", "b_eq") if name in arrays}
+    given: dict[str, Any] = {name: arrays[name] for name in ("A", "b", "A_eq", "b_eq") if name in arrays}
     for name in ("A", "A_eq"):
         if name in given and (
             given[name].ndim != 2 or given[name].shape[1] != (n_parts or given[name].shape[1])

@@ -180,7 +180,7 @@ def make_tours(
     X, costs, structure
         A `DecisionData`; costs are to be minimised.
     """
-    from structlearn.structures import Tour  # type: ignore[attr-defined]
+    from structlearn.structures import Tour
 
     draws = _checked_draws(n, n_features, degree, noise, random_state)
     structure = Tour(n_nodes)

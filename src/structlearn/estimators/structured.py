@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.contract import Array
+from structlearn.core.contract import Array, Shape
 from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import threads
 from structlearn.estimators.inputs.checking import Tables, as_list
+from structlearn.estimators.inputs.instances import (
+    own_instances,
+    refuse_new_instances,
+    refuse_without_instances,
+)
+from structlearn.estimators.models.linear import model_of
 from structlearn.estimators.parts import PartEstimator
-from structlearn.estimators.scikit import Rows
+from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.estimators.training.fresh_fit import fresh_fit
 from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs, exact_match
@@ -60,25 +67,51 @@ class StructuredPredictor(PartEstimator[Structure]):
     scoring: Callable[[Any], ArrayLike] | None = field(default=None, kw_only=False)
     fit_intercept: bool = False
 
-    def fit(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> StructuredPredictor:
-        """Train on a list of examples and a list of outputs."""
+    def fit(
+        self,
+        X: Tables,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        instances: Sequence[object] | None = None,
+    ) -> StructuredPredictor:
+        """Train on a list of examples and a list of outputs.
+
+        `instances` is what belongs to each example, such as a graph or a capacity, where the structure is an
+        oracle of your own whose `maximize(theta, x)` asks for it.
+        """
         with fresh_fit(self):
-            if self.structure is None:
-                raise ValueError("StructuredPredictor needs a structure: StructuredPredictor(structure).")
-            structure = as_structure(self.structure)
+            structure = self._structure_of(X, instances)
             if structure.n_shared:
                 structure = Whole(structure)
             problem = self._problem(structure, X, y, sample_weight)
             if isinstance(structure, OwnStructure):
-                refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
+                if instances is None:
+                    refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
                 self._warn_of_threads(structure)
             training_of(self).run(problem)
         return self
 
+    def _structure_of(self, X: Tables, instances: Sequence[object] | None) -> Structure:
+        """Return the structure of examples."""
+        if self.structure is None:
+            raise ValueError("StructuredPredictor needs a structure: StructuredPredictor(structure).")
+        if instances is not None:
+            return own_instances(self.structure, instances, as_list(X, "X"))
+        structure = as_structure(self.structure)
+        refuse_without_instances(structure)
+        return structure
+
+    def _shape(self, structure: Structure, i: int, axes: tuple[int, ...]) -> Shape:
+        if isinstance(structure, OwnStructure) and structure.instances is not None:
+            return int(np.prod(axes)), i
+        return super()._shape(structure, i, axes)
+
     def _warn_of_threads(self, structure: Structure) -> None:
         if threads(self.n_jobs) > 1 and not structure.compiled:
             advice = Statement(
-                "{n_jobs} is ignored: a `maximize` in plain Python runs in one thread; compile it with Numba "
+                "{n_jobs} serves a `maximize` in plain Python only where all examples are asked at once "
+                "(evaluations, predictions), and only if it releases the GIL; compile it with Numba "
                 "(docs/own-structure.md) for more."
             )
             warnings.warn(UserWarning(advice), stacklevel=3)
@@ -87,10 +120,29 @@ class StructuredPredictor(PartEstimator[Structure]):
         features = X if self.scoring is None else [self.scoring(x) for x in as_list(X, "X")]
         return super()._part_rows(features, structure)
 
-    def predict(self, X: Tables) -> list[object]:
-        """Return the best output of each example."""
-        return [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
+    def predict(self, X: Tables, *, instances: Sequence[object] | None = None) -> list[object]:
+        """Return the best output of each example; `instances` as in `fit`."""
+        if instances is None:
+            check_is_fitted(self, "weights_")
+            refuse_new_instances(self.structure_)
+            return [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
+        return self._predict_instances(X, instances)
 
-    def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
+    def _predict_instances(self, X: Tables, instances: Sequence[object]) -> list[object]:
+        check_is_fitted(self, "weights_")
+        structure = self._structure_of(X, instances)
+        rows, axes = self._part_rows(X, structure)
+        constant = self.weights_.size > self.row_map.n_scored
+        scoring = self._scoring_of_rows(structure, self.row_map.apply(rows), axes, constant=constant)
+        return [structure.decode(parts.copy()) for _, parts in model_of(self, structure).best_parts(scoring)]
+
+    def score(
+        self,
+        X: Tables,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        instances: Sequence[object] | None = None,
+    ) -> float:
         """Return the share of outputs that are right as a whole."""
-        return exact_match(y, self.predict(X), sample_weight)
+        return exact_match(y, self.predict(X, instances=instances), sample_weight)

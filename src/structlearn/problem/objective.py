@@ -128,6 +128,11 @@ class Objective:
     def exact(self) -> bool:
         return self.structure.exact
 
+    @property
+    def python_calls(self) -> int:
+        """How often a `maximize` in plain Python has answered."""
+        return 0 if self.structure.python is None else self.structure.python.calls
+
     @cached_property
     def polytopes(self) -> str:
         structure, scoring = self.structure, self.scoring
@@ -283,8 +288,10 @@ class Objective:
     def magnitude(self) -> Magnitude:
         """What P and D add up, for bounds of their rounding errors."""
         entries = self.most_entries + self.scoring.shapes[:, 0]  # an entry may be as large as there are rows
-        accuracy = self.regularizer.accuracy(self.structure)
-        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, accuracy, self.n_jobs)
+        accuracy, most = self.regularizer.accuracy(self.structure), max(self.structure.largest_entry, 1.0)
+        return Magnitude.of_examples(
+            self.scoring, entries, self.cost, most * self.weight, accuracy, self.n_jobs
+        )
 
     def primal_rounding(self, w: Array, value: float) -> float:
         return self.magnitude.primal(w, value)

@@ -118,6 +118,7 @@ class Oracle:
     def run(self, function: Callable[..., Found], *args: object) -> Found:
         """Call the kernel `function(structure, *args)`; then raise what the structure has raised inside."""
         found = function(self.for_pass(function), *args)
+        self.structure.forget()
         self.structure.raise_failure()
         return found
 
@@ -149,6 +150,7 @@ class Oracle:
                 return Losses()
             theta = self._costs(cost, *chunk).copy() if is_zero else self._scores(w, cost, *chunk)
             shared = self.scoring.shared(w)
+            self._prepare(weight, theta, *chunk)
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
             return Losses(*found)
 
@@ -172,10 +174,20 @@ class Oracle:
         theta = self._scores(w, cost, first, last)
         shared = self.scoring.shared(w)
         vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
+        self._prepare(weight, theta, first, last)
         found = self.run(
             maximize_chunk, self.layout, gold, weight, first, last, theta, shared, vertices, shared_sum
         )
         return Maximizers(first, last, vertices, shared_sum, Losses(*found))
+
+    def _prepare(self, weight: Array, theta: Array, first: int, last: int) -> None:
+        """Tell plain Python what it will be asked for examples first .. last - 1."""
+        if self.structure.compiled or self.structure.record != self.record:
+            return
+        own = first + np.flatnonzero(weight[first:last])
+        begins = self.scoring.start[first : last + 1] - self.scoring.start[first]
+        thetas = [theta[begins[i] : begins[i + 1]] for i in own - first]
+        self.structure.prepare(self.scoring.shapes[own], thetas, self.n_jobs)
 
     def read(
         self, w: Array, reader: Callable[[Array], Found], shift: Array | None = None

@@ -59,6 +59,7 @@ def solve(
     with blas_threads(1), np.errstate(over="ignore", invalid="ignore"):  # what diverges is never the best
         stopping = stopping or Stopping()
         run = _Run(objective, solver, stopping, callback, watch, resumable)
+        run.calls_before = python_calls(objective)
         rng = np.random.default_rng(seed)
         opened = nullcontext() if checkpoint is None else checkpoint.open(objective, solver, stopping.tol)
         with opened as keeper:
@@ -130,6 +131,8 @@ class _Run(Generic[Kind, State]):
     clock: Stopwatch = field(default_factory=Stopwatch)
     #: seconds of `max_seconds` that were spent before training began
     spent_before: float = field(default_factory=seconds_spent)
+    #: answers of plain Python before this run
+    calls_before: int = 0
     called_off: bool = False
     interrupted: bool = False
     #: the last state that was evaluated
@@ -347,6 +350,7 @@ class _Run(Generic[Kind, State]):
             converged=bool(converged),
             rounding=best.rounding + best.dual.rounding,
             tolerance=self.tolerance.gap if self.solver.certifies else 0.0,
+            calls=python_calls(self.objective) - self.calls_before,
         )
         known = self._hashes() if self.resumable else ("", "")
         return Solution(best.w, certificate, self.history, point, state, *known, dual_norm=best.dual_norm)
@@ -355,6 +359,11 @@ class _Run(Generic[Kind, State]):
         """Return the hashes by which a later run knows this problem; of all of it for solvers that resume."""
         problem = self.objective
         return problem.polytopes, problem.content_hash if self.solver.resumes else ""
+
+
+def python_calls(objective: object) -> int:
+    """Return how often plain Python has answered; 0 for problems that do not count it."""
+    return int(getattr(objective, "python_calls", 0))
 
 
 def _is_whole(passes: float) -> bool:

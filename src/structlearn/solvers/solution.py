@@ -135,6 +135,8 @@ class Certificate:
     converged : whether the gap is within tol, or the solver is done
     rounding : the bound on rounding errors by which `dual` was lowered (see docs/trust.md)
     tolerance : the gap that `tol` asked for (see docs/certificate.md); 0 in older models and without a dual
+    calls : how often a `maximize` in plain Python was called, for evaluations too, since this run began; 0
+        where it is compiled
     """
 
     primal: float
@@ -148,6 +150,7 @@ class Certificate:
     converged: bool = True
     rounding: float = 0.0
     tolerance: float = 0.0
+    calls: int = field(default=0, compare=False)
 
     @property
     def interrupted(self) -> bool:
@@ -155,7 +158,10 @@ class Certificate:
         return self.status.startswith(INTERRUPTED)
 
     def as_dict(self) -> dict[str, float | str]:
-        return asdict(self)
+        found = asdict(self)
+        if not self.calls:
+            del found["calls"]
+        return found
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {_plain(value)}" for name, value in self.as_dict().items())

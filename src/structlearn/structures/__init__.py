@@ -11,8 +11,10 @@ from structlearn.structures.cut.cut import Cut
 from structlearn.structures.decisions.assignment import Assignment
 from structlearn.structures.decisions.knapsack import Knapsack
 from structlearn.structures.decisions.paths import ShortestPath
+from structlearn.structures.decisions.program import Program
 from structlearn.structures.decisions.spanning_trees import SpanningTree
 from structlearn.structures.decisions.subsets import Subset, TopK
+from structlearn.structures.decisions.tours import Tour
 from structlearn.structures.flat.cube import Cube
 from structlearn.structures.flat.simplex import Simplex
 from structlearn.structures.graph.pairwise import PairwiseGraph
@@ -36,6 +38,7 @@ __all__ = [
     "NonProjectiveTree",
     "OwnStructure",
     "PairwiseGraph",
+    "Program",
     "ProjectiveTree",
     "Segments",
     "ShortestPath",
@@ -45,6 +48,7 @@ __all__ = [
     "StructureReport",
     "Subset",
     "TopK",
+    "Tour",
     "as_structure",
     "check_structure",
 ]

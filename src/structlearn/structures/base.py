@@ -86,6 +86,8 @@ class Structure(ABC):
     part_ndim: int = 1
     #: Whether the parts that the squared norm covers are between 0 and 1.
     zero_one: bool = True
+    #: The largest absolute value of a local part of a vertex.
+    largest_entry: float = 1.0
     #: Whether others may be negative.
     signed: bool = False
     #: What compiled code calls where `maximize` is plain Python.
@@ -95,6 +97,19 @@ class Structure(ABC):
     def compiled(self) -> bool:
         """Whether `maximize` is compiled, so that threads may run it side by side."""
         return self.python is None
+
+    @property
+    def to_the_end(self) -> Structure:
+        """The same structure without early stops, for questions that are asked once."""
+        return self
+
+    def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
+        """Hear the questions of the compiled code that follows: plain Python may answer ahead."""
+        return
+
+    def forget(self) -> None:
+        """Hear that compiled code has asked them."""
+        return
 
     def raise_failure(self) -> None:
         """Raise what `maximize` has raised inside compiled code, if anything; call this after it."""

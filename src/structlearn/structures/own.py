@@ -7,22 +7,22 @@ own part vector.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import float64, njit
-from numpy.typing import ArrayLike
 
 from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts
-from structlearn.core.errors import OracleError
 from structlearn.core.kernels import implements, jitable, leaf
-from structlearn.core.rounding import MATERIAL
 from structlearn.core.words import call, call_numba
 from structlearn.structures.base import Structure, Weights
+from structlearn.structures.decisions.decision import of_instances
+from structlearn.structures.python_oracle import PythonOracle as PythonOracle
+from structlearn.structures.python_oracle import takes_an_example
 
 if TYPE_CHECKING:
     from numba.core.compiler import CompileResult
@@ -43,41 +43,11 @@ class Called(NamedTuple):
     n_shared: int = 0
 
 
-class PythonOracle:
-    """Answers for a structure through a plain `maximize(theta) -> vertex`."""
+@of_instances
+class CalledInstances(NamedTuple):
+    """The same where examples have instances of their own."""
 
-    def __init__(self, maximize: Callable[[Array], ArrayLike], part_ndim: int) -> None:
-        self._maximize = maximize
-        self._part_ndim = part_ndim
-
-    def __call__(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
-        asked = theta.reshape(shape if self._part_ndim == 2 else theta.shape)
-        given, value = _without_value(self._maximize(asked.copy()))  # the user may write to it
-        found = np.asarray(given, dtype=np.float64).ravel()
-        if found.shape != theta.shape:
-            raise ValueError(
-                f"maximize must return a vector of {theta.size} parts; it returned {found.size}."
-            )
-        if not np.isfinite(found).all():
-            raise OracleError(
-                "maximize must return a vertex, such as zeros and ones; it returned NaN or inf."
-            )
-        vertex[:] = found
-        chosen = found != 0  # -inf * 0 is NaN
-        terms = theta[chosen] * found[chosen]
-        score = float(terms.sum())
-        if value is not None and not abs(value - score) <= MATERIAL * (1.0 + np.abs(terms).sum()):
-            raise OracleError(
-                f"maximize returned the value {value:.6g}, but its vertex has the score {score:.6g}."
-            )
-        return score
-
-
-def _without_value(given: Any) -> tuple[ArrayLike, float | None]:
-    """Return the vertex that a `maximize` has returned, and the value if it returned (vertex, value)."""
-    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) and not np.ndim(given[1]):
-        return given[0], float(given[1])
-    return given, None
+    address: int
 
 
 class OwnStructure(Structure):
@@ -87,21 +57,45 @@ class OwnStructure(Structure):
     ----------
     inner : object, function `maximize(theta) -> vertex`, or Numba function
         May also have `encode(y)`, `decode(vertex)`, `cost(mu)`, `exact`, `accuracy` (a relative error of its
-        values) and `part_ndim`.
+        values), `part_ndim`, `bounded` (`maximize` then returns a vertex and an upper bound of all scores),
+        `largest_entry` (where vertices are not 0/1) and `maximize_many(thetas)`.
+    instances : sequence, optional
+        What belongs to each example, where `maximize(theta, x)` asks for it.
     """
 
     zero_one = False
     no_marginals = " (it can only maximise); use {loss=hinge} or 'sparsemax'"
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, instances: Sequence[object] | None = None) -> None:
         self.inner: object = inner
+        self.instances = instances
         oracle = inner if _is_compiled(inner) else getattr(inner, "oracle", None)
         self._oracle = oracle if _is_compiled(oracle) else None
         self.exact = bool(getattr(inner, "exact", True))
         self.accuracy = float(getattr(inner, "accuracy", 0.0))
         self.part_ndim = int(getattr(inner, "part_ndim", 1))
+        self.bounded = bool(getattr(inner, "bounded", False)) and self._oracle is None
+        self.largest_entry = float(getattr(inner, "largest_entry", 1.0))
+        self.has_graphs = instances is not None
         if self._oracle is None:
-            self.python = Callback(PythonOracle(getattr(inner, "maximize", inner), self.part_ndim))
+            self._answers = PythonOracle(
+                getattr(inner, "maximize", inner), self.part_ndim, bounded=self.bounded,
+                instances=instances, many=getattr(inner, "maximize_many", None),
+            )  # fmt: skip
+            self.python = Callback(self._answers, self._answers.bound)
+
+    @property
+    def needs_instances(self) -> bool:
+        """Whether `maximize` asks for what belongs to the example."""
+        return self._oracle is None and takes_an_example(getattr(self.inner, "maximize", self.inner))  # type: ignore[arg-type]
+
+    def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
+        if self._oracle is None:
+            self._answers.prepare([tuple(one) for one in shapes.tolist()], thetas, n_jobs)
+
+    def forget(self) -> None:
+        if self._oracle is None:
+            self._answers.forget()
 
     @property
     def name(self) -> str:
@@ -109,12 +103,15 @@ class OwnStructure(Structure):
         return str(getattr(self.inner, "__name__", type(self.inner).__name__))
 
     @property
-    def record(self) -> CompiledOracle | Called:
-        return self._compiled_oracle[0] if self.python is None else Called(self.python.address)
+    def record(self) -> CompiledOracle | Called | CalledInstances:
+        if self.python is None:
+            return self._compiled_oracle[0]
+        return (Called if self.instances is None else CalledInstances)(self.python.address)
 
     @property
     def content(self) -> tuple[object, ...]:
-        return (self.inner, self.part_ndim)
+        known = (self.inner, self.part_ndim)
+        return known if self.instances is None else (*known, list(self.instances))
 
     @cached_property
     def _compiled_oracle(self) -> tuple[CompiledOracle, object]:
@@ -137,8 +134,15 @@ class OwnStructure(Structure):
     def shape(self, theta: Array) -> Shape:
         if theta.size == 0:
             raise ValueError("A part vector has at least one part.")
+        if self.instances is not None and len(self.instances) == 1:
+            return int(theta.size), 0
         rows, columns = theta.shape if theta.ndim == 2 else (theta.size, 1)
         return int(rows), int(columns)
+
+    def fits(self, shape: Shape | Array) -> bool | Array:
+        if self.instances is None:
+            return super().fits(shape)
+        return (shape[0] >= 1) & (shape[1] >= 0) & (shape[1] < len(self.instances))
 
     @property
     def shared_shapes(self) -> tuple[tuple[int, ...], ...] | None:
@@ -244,13 +248,22 @@ def oracle_maximize(
     return value
 
 
-@implements(max_value, Called)
+@implements(maximize, CalledInstances)
 @implements(maximize, Called)
 @leaf
 def called_maximize(
     structure: Called, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
 ) -> float:
     return call(structure.address, (0, shape[0], shape[1], theta, shared, vertex))
+
+
+@implements(max_value, CalledInstances)
+@implements(max_value, Called)
+@leaf
+def called_max_value(
+    structure: Called, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
+    return call(structure.address, (1, shape[0], shape[1], theta, shared, vertex))
 
 
 @implements(shared_parts, Called)

@@ -123,7 +123,7 @@ def _beaten(structure: Structure, known: KnownOutputs, answers: Answers, scores:
     gold = np.stack([point.ravel() for point in known.points])
     rivals = asked @ np.concatenate([gold, found]).T
     beaten = rivals.max(axis=1) > scores + slack
-    if beaten.sum() <= (0 if structure.exact else beaten.size / 2):
+    if beaten.sum() <= (0 if structure.exact and not structure.bounded else beaten.size / 2):
         return ""
     k = int(np.argmax(np.where(beaten, rivals.max(axis=1) - scores, -np.inf)))
     best = int(np.argmax(rivals[k]))

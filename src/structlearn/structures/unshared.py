@@ -44,6 +44,8 @@ class Whole(Structure):
         self.exact = inner.exact
         self.accuracy = inner.accuracy
         self.part_ndim = inner.part_ndim
+        self.bounded = inner.bounded
+        self.largest_entry = inner.largest_entry
         self.signed = inner.signed
         self.threshold = inner.threshold
         self.no_marginals = inner.no_marginals

@@ -83,7 +83,9 @@ class WordMatcher(StructuredPredictor):
     def _part_scoring(self, X: Any) -> Any:
         return SumScoring(X.rows, X.columns)
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return F1 of the links, over all pairs."""
         return link_scores(y, self.predict(X), sample_weight).f1
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
+from structlearn.cli.commands.compare_decisions import DECISIONS, DecisionStudyOptions, study_decisions
 from structlearn.cli.commands.compare_scaling import SCALING, ScalingOptions, study
 from structlearn.cli.support.errors import handling_errors, say
 from structlearn.cli.support.options import (
@@ -47,6 +48,7 @@ RECIPES = {
         RecipeName("triplets", "a recipe: which pair of three items is most alike?"),
         RecipeName("alignment", "a recipe: words matched one to one, also by a linear program"),
         RecipeName(SCALING, "a study of how solvers scale with the number of examples and with lambda"),
+        RecipeName(DECISIONS, "a study of losses for decisions: SPO+ and its relatives beside regression"),
     )
 }
 
@@ -181,6 +183,18 @@ def compare_scaling(
     """
     _check_folder(comparison.out)
     study(comparison.out, scaling, solvers=comparison.names(), data=data_dir, seed=seed, jobs=jobs)
+
+
+@handling_errors()
+def compare_decisions(entry: RecipeName, study: DecisionStudyOptions, jobs: Jobs = 1) -> None:
+    """Study what training for the decision saves, on generated shortest paths and knapsacks.
+
+    Costs are polynomials of degree 1, 2, 4 and 6 of the features, with and without noise; there are 100,
+    1,000 and 5,000 examples, and ten seeds. Lambda is chosen by the regret on validation examples. Each data
+    set is kept as it ends: the same command goes on where it was ended.
+    """
+    _check_folder(study.out)
+    study_decisions(study, jobs)
 
 
 def _check_folder(out: Path) -> None:
@@ -364,7 +378,8 @@ class CompareGroup(TaskGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in RECIPES:
             return super().get_command(ctx, cmd_name)
-        run = compare_scaling if cmd_name == SCALING else compare_recipe
+        studies: dict[str, Callable[..., None]] = {SCALING: compare_scaling, DECISIONS: compare_decisions}
+        run = studies.get(cmd_name, compare_recipe)
         return command_of(run, RECIPES[cmd_name], CompareCommand)
 
     def rows(self) -> list[tuple[str, str]]:

@@ -8,6 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, Shape
+from structlearn.estimators.inputs.instances import (
+    example_shapes,
+    own_instances,
+    refuse_without_instances,
+    takes_instances,
+)
 from structlearn.estimators.scikit import Rows
 from structlearn.problem.oracle import Oracle
 from structlearn.scoring import Scoring
@@ -29,9 +35,10 @@ class DecisionExamples(NamedTuple):
     #: as they are mapped, not yet scaled
     rows: Rows
 
-    def oracle(self, n_jobs: int) -> Oracle:
-        """Return what asks the structure about these examples."""
-        return Oracle(self.structure.record, self.scoring, structure=self.structure, n_jobs=n_jobs)
+    def oracle(self, n_jobs: int, *, to_the_end: bool = False) -> Oracle:
+        """Return what asks the structure about these examples, perhaps without early stops."""
+        structure = self.structure.to_the_end if to_the_end else self.structure
+        return Oracle(structure.record, self.scoring, structure=structure, n_jobs=n_jobs)
 
     def flatten(self, arrays: Sequence[Array], name: str) -> Array:
         """Return the numbers of all parts, end to end; ValueError names an example with other parts."""
@@ -47,11 +54,15 @@ def structure_of_all(
     given: object, axes: Sequence[tuple[int, ...]], instances: Instances
 ) -> tuple[Structure, list[Shape]]:
     """Return the structure of all examples, and the shape of each."""
+    if instances is not None and takes_instances(given):
+        n_parts = [int(np.prod(one)) for one in axes]
+        return own_instances(given, instances, n_parts), example_shapes(n_parts)
     if instances is not None:
         return _join_instances(instances, axes)
     if given is None:
         raise ValueError("DecisionPredictor needs a structure: DecisionPredictor(structure).")
     structure = as_structure(given)
+    refuse_without_instances(structure)
     structure = Whole(structure) if structure.n_shared else structure
     shapes: dict[tuple[int, ...], Shape] = {}
     for i, one in enumerate(axes):

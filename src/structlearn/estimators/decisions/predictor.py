@@ -154,7 +154,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             What each part costs (with sense="max", what it is worth), all of it.
         sample_weight : array-like of shape (n,), optional
         instances : sequence of structures, optional
-            One per example, all of one class, where examples have graphs, weights or capacities of their own.
+            One per example, all of one class, where examples have graphs, weights or capacities of their own;
+            for an oracle of your own with `maximize(theta, x)`, the x of each example.
         known_costs : as costs, optional
             The part of the costs that is known beforehand; the rest is predicted.
         """
@@ -245,14 +246,14 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     def _gold(self, asked: DecisionExamples, costs: Array) -> SparseVertices:
         """Return the best decisions by the true costs; ValueError if there is nothing to decide."""
         sign = np.sign(self._factor)
-        gold = best_decisions(asked.oracle(threads(self.n_jobs)), sign * costs)
+        gold = best_decisions(asked.oracle(threads(self.n_jobs), to_the_end=True), sign * costs)
         if not gold.index.size:
             other = "max" if self.sense == "min" else "min"
             raise ValueError(
                 "The best decision of every example is to take no part, so that there is nothing to learn: "
                 f"check the signs of the costs, or give sense={other!r}."
             )
-        if isinstance(asked.structure, OwnStructure):
+        if isinstance(asked.structure, OwnStructure) and asked.structure.instances is None:
             refuse_wrong_oracle(asked.structure, asked.scoring.shapes, gold)
         return gold
 
@@ -392,7 +393,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         nothing = part_scoring(np.zeros((int(sizes.sum()), 1)), shapes, sizes)
         asked = DecisionExamples(structure, nothing, axes, np.empty((0, 1)))
         sign = -1.0 if of_fit(self, "sense") == "min" else 1.0
-        found = best_decisions(asked.oracle(threads(self.n_jobs)), sign * asked.flatten(true, "costs"))
+        found = best_decisions(
+            asked.oracle(threads(self.n_jobs), to_the_end=True), sign * asked.flatten(true, "costs")
+        )
         dense = (found.dense(i, size).reshape(axes[i]) for i, size in enumerate(sizes))
         return stack_if_alike([structure.decode(one) for one in dense], axes)
 

@@ -107,18 +107,23 @@ class Decisions(Structure):
 
     def without(self: D, parts: ArrayLike) -> D:
         """Return the same decisions but for those that take one of these parts, given by their numbers."""
+        wrong = self._part_numbers(parts)
+        found = copy(self)
+        vars(found).pop("record", None)
+        mask = np.zeros(self.n_parts, dtype=bool) if self.masks[0] is None else self.masks[0].copy()
+        mask[wrong] = True
+        found.masks = (mask, *self.masks[1:])
+        found.maximize(np.zeros(self.n_parts))  # ValueError where no decision is left
+        return found
+
+    def _part_numbers(self, parts: ArrayLike) -> Array:
+        """Numbers of parts as integers; ValueError for others."""
         wrong = np.asarray(parts)
         if wrong.ndim != 1 or (wrong.size and wrong.dtype.kind not in "iu"):
             raise ValueError(f"parts must be numbers of parts, counted from 0; got {parts!r}.")
         if wrong.size and not 0 <= wrong.min() <= wrong.max() < self.n_parts:
             raise ValueError(f"parts must be numbers from 0 to {self.n_parts - 1}; got {parts!r}.")
-        found = copy(self)
-        vars(found).pop("record", None)
-        mask = np.zeros(self.n_parts, dtype=bool) if self.masks[0] is None else self.masks[0].copy()
-        mask[wrong.astype(np.int64)] = True
-        found.masks = (mask, *self.masks[1:])
-        found.maximize(np.zeros(self.n_parts))  # ValueError where no decision is left
-        return found
+        return wrong.astype(np.int64)
 
     @property
     def n_parts(self) -> int:

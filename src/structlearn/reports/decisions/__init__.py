@@ -1,0 +1,1 @@
+"""The study of decisions: losses that are trained for the decision beside regression."""

@@ -1,0 +1,169 @@
+"""Answers of a user's `maximize` in plain Python: checked, and counted.
+
+`maximize(theta)` may become `maximize(theta, x)`, with what belongs to the example, and an object may have a
+`maximize_many(thetas)`, or `maximize_many(thetas, xs)`, which answers for several examples at once. Where all
+examples are asked together, answers are made beforehand (`prepare`), by that method or by several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import Parameter, signature
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structlearn.core.contract import Array, Shape
+from structlearn.core.errors import OracleError
+from structlearn.core.rounding import MATERIAL
+from structlearn.core.threads import in_order
+
+
+class CheckedAnswer(NamedTuple):
+    """A vertex, its score, and a bound on the score of all others."""
+
+    vertex: Array
+    score: float
+    bound: float
+
+
+class PythonOracle:
+    """Answers for a structure through a plain `maximize(theta) -> vertex`.
+
+    Parameters
+    ----------
+    maximize : callable
+    part_ndim : int
+        The number of axes of the scores.
+    bounded : bool
+        Whether it returns (vertex, bound), a vertex that may be below the maximum and a bound above it.
+    instances : sequence, optional
+        What belongs to each example: shapes are then (parts, number of the instance).
+    many : callable, optional
+        `maximize_many`.
+    """
+
+    def __init__(
+        self,
+        maximize: Callable[..., Any],
+        part_ndim: int,
+        *,
+        bounded: bool = False,
+        instances: Sequence[object] | None = None,
+        many: Callable[..., Any] | None = None,
+    ) -> None:
+        self._maximize = maximize
+        self._part_ndim = part_ndim
+        self._bounded = bounded
+        self._instances = instances
+        self._many = many
+        self._prepared: dict[tuple[int, int, bytes], CheckedAnswer] = {}
+        #: how many answers the user's object has made
+        self.calls = 0
+
+    def __call__(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
+        found = self._answer(shape, theta)
+        vertex[:] = found.vertex
+        return found.score
+
+    def bound(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
+        """Return the maximum, or its bound where answers may be below it."""
+        return self(shape, theta, shared, vertex) if not self._bounded else self._answer(shape, theta).bound
+
+    def prepare(self, shapes: Sequence[Shape], thetas: Sequence[Array], n_jobs: int) -> None:
+        """Answer questions that will be asked next; what is raised will be raised then."""
+        self._prepared = {}
+        if self._many is None and n_jobs == 1:
+            return
+        asked = [self._asked(shape, theta) for shape, theta in zip(shapes, thetas)]
+        if self._many is not None:
+            given = [theta.copy() for theta in asked]
+            answers = (
+                self._many(given)
+                if self._instances is None
+                else self._many(given, [self._instances[which] for _, which in shapes])
+            )
+            if len(answers) != len(asked):
+                raise OracleError(
+                    f"maximize_many must return one answer per question ({len(asked)}); got {len(answers)}."
+                )
+        else:
+            with in_order(n_jobs) as run:
+                answers = list(run(lambda one: self._ask(*one), list(zip(shapes, asked))))
+        self.calls += len(asked)
+        for shape, theta, answer in zip(shapes, thetas, answers):
+            key = (*shape, np.asarray(theta).tobytes())
+            self._prepared[key] = _checked(answer, theta, self._bounded)
+
+    def forget(self) -> None:
+        """Leave no prepared answer."""
+        self._prepared = {}
+
+    def _asked(self, shape: Shape, theta: Array) -> Array:
+        return theta.reshape(shape if self._part_ndim == 2 else theta.shape)
+
+    def _ask(self, shape: Shape, asked: Array) -> Any:
+        if self._instances is None:
+            return self._maximize(asked.copy())  # the user may write to it
+        return self._maximize(asked.copy(), self._instances[shape[1]])
+
+    def _answer(self, shape: Shape, theta: Array) -> CheckedAnswer:
+        if self._prepared:
+            found = self._prepared.get((*shape, theta.tobytes()))
+            if found is not None:
+                return found
+        self.calls += 1
+        return _checked(self._ask(shape, self._asked(shape, theta)), theta, self._bounded)
+
+
+def _checked(answer: Any, theta: Array, bounded: bool) -> CheckedAnswer:
+    """Return what a `maximize` has returned, if it can be; ValueError or OracleError otherwise."""
+    given, value = _without_value(answer)
+    found = np.asarray(given, dtype=np.float64).ravel()
+    if found.shape != theta.shape:
+        raise ValueError(f"maximize must return a vector of {theta.size} parts; it returned {found.size}.")
+    if not np.isfinite(found).all():
+        raise OracleError("maximize must return a vertex, such as zeros and ones; it returned NaN or inf.")
+    chosen = found != 0  # -inf * 0 is NaN
+    terms = theta[chosen] * found[chosen]
+    score = float(terms.sum())
+    slack = MATERIAL * (1.0 + np.abs(terms).sum())
+    if bounded:
+        return CheckedAnswer(found, score, _checked_bound(value, score, slack))
+    if value is not None and not abs(value - score) <= slack:
+        raise OracleError(
+            f"maximize returned the value {value:.6g}, but its vertex has the score {score:.6g}; if it is a "
+            "bound on all scores, give the object the attribute bounded = True."
+        )
+    return CheckedAnswer(found, score, score)
+
+
+def _checked_bound(value: float | None, score: float, slack: float) -> float:
+    if value is None:
+        raise OracleError("An oracle with bounded = True must return (vertex, bound); it returned no bound.")
+    if not value >= score - slack:
+        raise OracleError(
+            f"maximize returned the bound {value:.6g}, but its own vertex has the score {score:.6g}, "
+            "which is higher."
+        )
+    if value == np.inf:
+        raise OracleError("maximize returned an infinite bound; return the bound that the solver has proved.")
+    return max(value, score)
+
+
+def _without_value(given: Any) -> tuple[ArrayLike, float | None]:
+    """Return the vertex that a `maximize` has returned, and the value if it returned (vertex, value)."""
+    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) and not np.ndim(given[1]):
+        return given[0], float(given[1])
+    return given, None
+
+
+def takes_an_example(maximize: Callable[..., Any]) -> bool:
+    """Whether a `maximize` asks for what belongs to the example, as a second argument."""
+    try:
+        known = signature(maximize).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in positional and one.default is Parameter.empty for one in known) == 2
