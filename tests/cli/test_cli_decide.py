@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cli_cases import values
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
 
 from structlearn import DecisionPredictor, load
 from structlearn.data import make_knapsacks, make_shortest_paths, read_decisions, write_decisions
@@ -191,6 +192,19 @@ def test_tuning(run, files, tmp_path):
     both = ("--loss", "two-stage,spo+", "--folds", "2", "--json")
     found = json.loads(run("tune", "decide", files[0], "--out", tmp_path / "m.st", *both).stdout)
     assert {one["loss"] for one in found["results"]} == {"two-stage", "spo+"}
+
+
+def test_known_costs_are_known_in_every_fold(run, tmp_path):
+    X, costs, paths = problem()
+    known = costs + 0.1 * np.random.default_rng(0).normal(size=costs.shape)  # nearly all there is to know
+    write_decisions(tmp_path / "x.npz", X, costs, paths, known_costs=known)
+    given = ("--regularization", "0.1", "--folds", "3", "--json", "--out", tmp_path / "m.st")
+    (found,) = json.loads(run("tune", "decide", tmp_path / "x.npz", *given).stdout)["results"]
+    folds = KFold(3, shuffle=True, random_state=0).split(X)
+    for score, (training, held_out) in zip(found["scores"], folds, strict=True):
+        model = DecisionPredictor(paths, regularization=0.1, random_state=0)
+        model.fit(X[training], costs[training], known_costs=known[training])
+        assert score == pytest.approx(-model.score(X[held_out], costs[held_out], known_costs=known[held_out]))
 
 
 def test_the_page(run, files, model, tmp_path):

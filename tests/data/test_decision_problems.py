@@ -5,16 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from structlearn import structures
 from structlearn.data import make_knapsacks, make_shortest_paths, make_tours
 
 MAKERS = [
     make_shortest_paths,
     make_knapsacks,
-    pytest.param(
-        make_tours,
-        marks=pytest.mark.skipif(not hasattr(structures, "Tour"), reason="there are no tours yet"),
-    ),
+    make_tours,
 ]
 
 
@@ -60,7 +56,6 @@ def test_knapsacks_follow_the_formula():
             assert values[i, j] == math.ceil(((score + 3) ** 2 + 1) * 5 / 3.5**2 * eps[i, j])
 
 
-@pytest.mark.skipif(not hasattr(structures, "Tour"), reason="there are no tours yet")
 def test_tours_follow_the_formula():
     n, p, m, noise, seed = 4, 3, 5, 0.5, 3
     X, costs, tours = make_tours(n, p, n_nodes=m, degree=2, noise=noise, random_state=seed)
