@@ -133,6 +133,13 @@ def test_imitation_has_hamming_costs(data, vertices):
     assert model.certificate_.primal == pytest.approx(primal, abs=1e-12)
 
 
+def test_auto_stands_for_spo_plus(data):
+    usual = DecisionPredictor(GRID, random_state=0).fit(*data)
+    auto = DecisionPredictor(GRID, loss="auto", random_state=0).fit(*data)
+    assert auto.loss_ == "spo+"
+    assert auto.weights_.tolist() == usual.weights_.tolist()
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_learns_to_decide(data, loss):
     X, costs = data

@@ -170,7 +170,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             known = self._flat_known_costs(known_costs, asked)
             flat = asked.flatten(true, "costs")
             gold = self._gold(asked, flat)
-            if self.loss == "two-stage":
+            if self.chosen_loss().name == "two-stage":
                 self._fit_two_stage(asked, flat - known, weight)
             else:
                 self._fit_hinge(asked, flat, known, gold, weight)
@@ -194,12 +194,17 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             weight,
             memory=Memory(self.memory),
         )
-        if self.loss == "perturbed":
+        if self.chosen_loss().name == "perturbed":
             which, problem = with_noise(problem, self.n_samples, self.noise, drawn_seed(self.random_state))
             rows = asked.rows[which.parts if self._of_parts else which.examples]
             shapes, sizes = problem.scoring.shapes[which.examples], np.diff(problem.scoring.start)
             problem = problem._replace(scoring=self._scoring(rows, shapes, sizes[which.examples]))
         training_of(self).run(problem)
+
+    @property
+    def usual_losses(self) -> tuple[str, ...]:
+        """The loss that "auto" stands for."""
+        return ("spo+",)
 
     @property
     def _factor(self) -> float:
@@ -224,9 +229,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
     def _part_costs(self, asked: DecisionExamples, costs: Array, gold: SparseVertices) -> Array:
         """Costs of parts in the objective: the true ones, those of mistakes, or none."""
-        if self.loss == "spo+":
+        if self.chosen_loss().name == "spo+":
             return -np.sign(self._factor) * costs
-        if self.loss == "imitation":
+        if self.chosen_loss().name == "imitation":
             return asked.structure.cost_many(gold, asked.scoring.shapes, **cost_options(self.cost))
         return np.zeros_like(costs)
 
@@ -238,7 +243,11 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         of_rows = np.repeat(share, sizes) if self._of_parts else share
         given = None if isinstance(self.regularization, str) else self.regularization
         found = fit_two_stage(rows, table, of_rows, given, self.tol)
-        self.structure_, self.weights_, self.loss_ = asked.structure, found.weights.ravel(), self.loss
+        self.structure_, self.weights_, self.loss_ = (
+            asked.structure,
+            found.weights.ravel(),
+            self.chosen_loss().name,
+        )
         self.certificate_, self.history_ = found.certificate, History([found.row])
         self.regularization_ = found.regularization
         keep_layout(self)
