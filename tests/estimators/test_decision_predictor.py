@@ -178,6 +178,18 @@ def test_early_stopping_takes_the_least_validation_regret(data):
     assert chosen >= last - 1e-12
 
 
+def test_early_stopping_by_given_examples_trains_on_all(data, vertices):
+    X, costs = data
+    other_X, other_costs = examples(20, seed=5)
+    model = DecisionPredictor(GRID, early_stopping=True, regularization=0.001, random_state=0)
+    model.fit(X, costs, validation=(other_X, other_costs))
+    least = float(model.certificate_.status.partition("regret, ")[2].partition(". ")[0])
+    assert -model.score(other_X, other_costs) == pytest.approx(least, rel=1e-3)
+    direct = DecisionPredictor(GRID, regularization=0.001, random_state=0).fit(X, costs)
+    assert model.certificate_.dual == pytest.approx(direct.certificate_.dual, rel=1e-6)
+    assert model.score(other_X, other_costs) >= direct.score(other_X, other_costs) - 1e-12
+
+
 # ---- regret ---------------------------------------------------------------------------------------------
 
 
