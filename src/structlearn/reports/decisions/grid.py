@@ -22,7 +22,7 @@ PROBLEMS = {
     "knapsack": ("knapsacks of two dimensions with 32 items", "max"),
 }
 #: Lambda, in units of what regularization="auto" is for the same data. They are tried in this order, until
-#: `PATIENCE` in a row are no better.
+#: `PATIENCE` in a row that are at most 1 are no better.
 FACTORS = (100.0, 10.0, 1.0, 0.1, 0.01)
 PATIENCE = 2
 #: Examples on which regret is measured, and the share of n more on which lambda is chosen.
