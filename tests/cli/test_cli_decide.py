@@ -178,6 +178,27 @@ def test_features_of_parts(run, tmp_path):
     assert "trained with features of one row per part; got 2 axes" in told
 
 
+def test_programs(run, tmp_path):
+    X, costs, paths = problem()
+    flow = np.zeros((9, 12))
+    for e, (one, other) in enumerate(paths.edges.tolist()):
+        flow[one, e], flow[other, e] = -1, 1
+    ends = np.zeros(9)
+    ends[[0, 8]] = -1, 1
+    np.savez(tmp_path / "flow.npz", features=X, costs=costs, A_eq=flow, b_eq=ends)
+    write_decisions(tmp_path / "paths.npz", X, costs, paths)
+    shown = []
+    for name in ("flow", "paths"):
+        model = tmp_path / f"{name}.st"
+        run("train", "decide", tmp_path / f"{name}.npz", "--out", model, "--tol", "1e-6")
+        shown.append(json.loads(run("evaluate", model, tmp_path / f"{name}.npz", "--json").stdout))
+    assert shown[0] == pytest.approx(shown[1])
+    assert "A_eq=(array of shape (24,), " in run("info", tmp_path / "flow.st").stdout
+    np.savez(tmp_path / "bare.npz", features=X, A_eq=flow, b_eq=-ends)  # the other way round
+    told = run("predict", tmp_path / "flow.st", tmp_path / "bare.npz", code=2).stderr
+    assert "bare.npz: The program is infeasible" in told
+
+
 def test_tuning(run, files, tmp_path):
     given = ("--alpha", "1,2", "--regularization", "1,0.1", "--folds", "2", "--json")
     found = json.loads(run("tune", "decide", files[0], "--out", tmp_path / "m.st", *given).stdout)
@@ -250,7 +271,7 @@ def test_files_that_do_not_fit(refused, files, model, tmp_path):
     )
     write_decisions(tmp_path / "x.npz", X, None, ShortestPath.grid(2, 2))
     told = refused("predict", model, tmp_path / "x.npz")
-    assert "There are 12 costs per example, but edges and source and target make 4 parts." in told
+    assert "There are 12 costs per example, but 4 parts by edges, source, target." in told
     write_decisions(tmp_path / "x.npz", X)
     assert "has no array costs" in refused("show", model, tmp_path / "x.npz", "--out", tmp_path / "p.html")
     assert "has no probabilities" in refused("predict", model, files[1], "--marginals")

@@ -133,6 +133,13 @@ def test_imitation_has_hamming_costs(data, vertices):
     assert model.certificate_.primal == pytest.approx(primal, abs=1e-12)
 
 
+def test_auto_stands_for_spo_plus(data):
+    usual = DecisionPredictor(GRID, random_state=0).fit(*data)
+    auto = DecisionPredictor(GRID, loss="auto", random_state=0).fit(*data)
+    assert auto.loss_ == "spo+"
+    assert auto.weights_.tolist() == usual.weights_.tolist()
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_learns_to_decide(data, loss):
     X, costs = data
@@ -169,6 +176,18 @@ def test_early_stopping_takes_the_least_validation_regret(data):
     direct = DecisionPredictor(GRID, regularization=0.001, random_state=3).fit(X[kept], costs[kept])
     chosen, last = (one.score(X[left_out], costs[left_out]) for one in (model, direct))
     assert chosen >= last - 1e-12
+
+
+def test_early_stopping_by_given_examples_trains_on_all(data, vertices):
+    X, costs = data
+    other_X, other_costs = examples(20, seed=5)
+    model = DecisionPredictor(GRID, early_stopping=True, regularization=0.001, random_state=0)
+    model.fit(X, costs, validation=(other_X, other_costs))
+    least = float(model.certificate_.status.partition("regret, ")[2].partition(". ")[0])
+    assert -model.score(other_X, other_costs) == pytest.approx(least, rel=1e-3)
+    direct = DecisionPredictor(GRID, regularization=0.001, random_state=0).fit(X, costs)
+    assert model.certificate_.dual == pytest.approx(direct.certificate_.dual, rel=1e-6)
+    assert model.score(other_X, other_costs) >= direct.score(other_X, other_costs) - 1e-12
 
 
 # ---- regret ---------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from .reference import Written
 #: Warnings that some of the random problems deserve.
 DESERVED = (
     ".*(training edges between like labels|crossing arcs).*",
-    "(All weights are zero|The model predicts the same|n_jobs is ignored).*",
+    "(All weights are zero|The model predicts the same|n_jobs serves).*",
 )
 #: Sentences of refusals that some of the random problems deserve.
 REFUSALS = (

@@ -46,9 +46,7 @@ def structure_of(arrays: Mapping[str, Array], n_parts: int | None) -> Decisions 
 
 def _check_parts(found: int, n_parts: int | None, named: list[str]) -> None:
     if n_parts is not None and found != n_parts:
-        raise ValueError(
-            f"There are {n_parts} costs per example, but {' and '.join(named)} make {found} parts."
-        )
+        raise ValueError(f"There are {n_parts} costs per example, but {found} parts by {', '.join(named)}.")
 
 
 def _kind(arrays: Mapping[str, Array]) -> _Kind | None:
@@ -76,10 +74,11 @@ def _whole(name: str, arrays: Mapping[str, Array]) -> Array:
     array = arrays[name]
     with np.errstate(invalid="ignore"):
         whole = array.astype(np.int64)
-    wrong = np.argwhere(whole != array)
+    wrong = np.argwhere(np.atleast_1d(whole != array))
     if wrong.size:
         at = tuple(wrong[0].tolist())
-        raise ValueError(f"{name} must hold whole numbers; got {array[at]} at {index_of(at)}.")
+        found = np.atleast_1d(array)[at]
+        raise ValueError(f"{name} must hold whole numbers; got {found} at {index_of(at)}.")
     return whole
 
 
@@ -158,12 +157,11 @@ def _make_program(arrays: Mapping[str, Array], n_parts: int | None) -> Any:
     from structlearn.structures import Program
 
     given: dict[str, Any] = {name: arrays[name] for name in ("A", "b", "A_eq", "b_eq") if name in arrays}
+    wide = {given[name].shape[-1] for name in ("A", "A_eq") if name in given and given[name].ndim == 2}
+    n = n_parts if n_parts is not None else _needed(next(iter(wide), None))
     for name in ("A", "A_eq"):
-        if name in given and (
-            given[name].ndim != 2 or given[name].shape[1] != (n_parts or given[name].shape[1])
-        ):
-            raise ValueError(f"{name} must have one column per part ({n_parts}); got {given[name].shape}.")
-    n = n_parts or next((given[name].shape[1] for name in ("A", "A_eq") if name in given), _needed(n_parts))
+        if name in given and given[name].shape[1:] != (n,):
+            raise ValueError(f"{name} must have one column per part ({n}); got {given[name].shape}.")
     sides = [
         _side(name, arrays.get(name, np.array(usual)), n) for name, usual in (("lower", 0.0), ("upper", 1.0))
     ]

@@ -186,4 +186,6 @@ def _brief(value: object) -> str:
         return f"array of shape {tuple(value['shape'])}"
     if isinstance(value, dict) and "pairs" in value:
         return "{" + ", ".join(f"{k}: {_brief(v)}" for k, v in value["pairs"]) + "}"
+    if isinstance(value, dict) and "tuple" in value:
+        return f"({', '.join(map(_brief, value['tuple']))})"
     return str(value)

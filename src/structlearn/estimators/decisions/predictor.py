@@ -142,6 +142,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         *,
         instances: Instances = None,
         known_costs: Costs | None = None,
+        validation: tuple[Any, Costs] | None = None,
     ) -> DecisionPredictor:
         """Train on features and on what each part turned out to cost.
 
@@ -158,6 +159,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             for an oracle of your own with `maximize(theta, x)`, the x of each example.
         known_costs : as costs, optional
             The part of the costs that is known beforehand; the rest is predicted.
+        validation : (X, costs), optional
+            Examples for early stopping, in the place of those that it would leave out of training. X may be
+            `structlearn.estimators.decisions.rows.DecisionRows`, with known costs and instances.
         """
         with fresh_fit(self):
             self.check_parameters()
@@ -170,22 +174,36 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             known = self._flat_known_costs(known_costs, asked)
             flat = asked.flatten(true, "costs")
             gold = self._gold(asked, flat)
-            if self.loss == "two-stage":
+            if self.chosen_loss().name == "two-stage":
                 self._fit_two_stage(asked, flat - known, weight)
             else:
+                if self.early_stopping:
+                    regret = ValidationRegret(asked, gold, flat, self._factor, known, threads(self.n_jobs))
+                    weight, self.validation_ = self._choose_by(regret, weight, validation)
                 self._fit_hinge(asked, flat, known, gold, weight)
             self.validation_ = None
             if instances is not None:  # those of other examples are others
                 self.structure_ = cast(Structure, self.structure and as_structure(self.structure))
         return self
 
+    def _choose_by(
+        self, regret: ValidationRegret, weight: Array | None, given: tuple[Any, Costs] | None
+    ) -> tuple[Array | None, ValidationChoice]:
+        """Return weights of training examples, and what chooses by those left out, or by those given."""
+        if given is None:
+            return set_aside(regret, self.validation_fraction, weight, drawn_seed(self.random_state))
+        X, instances, known_costs = unpack_rows(given[0], None, None)
+        asked, true = self._asked_about(X, instances), cost_arrays(given[1])
+        check_one_each(true, asked.scoring.n_examples)
+        costs = asked.flatten(true, "costs")
+        gold = best_decisions(asked.oracle(regret.n_jobs), np.sign(self._factor) * costs)
+        known = self._flat_known_costs(known_costs, asked)
+        other = ValidationRegret(asked, gold, costs, self._factor, known, regret.n_jobs)
+        return weight, ValidationChoice(other, np.arange(len(true)))
+
     def _fit_hinge(
         self, asked: DecisionExamples, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
     ) -> None:
-        if self.early_stopping:
-            regret = ValidationRegret(asked, gold, costs, self._factor, known, threads(self.n_jobs))
-            seed = drawn_seed(self.random_state)
-            weight, self.validation_ = set_aside(regret, self.validation_fraction, weight, seed)
         problem = TrainingProblem(
             asked.structure,
             asked.scoring,
@@ -194,12 +212,17 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             weight,
             memory=Memory(self.memory),
         )
-        if self.loss == "perturbed":
+        if self.chosen_loss().name == "perturbed":
             which, problem = with_noise(problem, self.n_samples, self.noise, drawn_seed(self.random_state))
             rows = asked.rows[which.parts if self._of_parts else which.examples]
             shapes, sizes = problem.scoring.shapes[which.examples], np.diff(problem.scoring.start)
             problem = problem._replace(scoring=self._scoring(rows, shapes, sizes[which.examples]))
         training_of(self).run(problem)
+
+    @property
+    def usual_losses(self) -> tuple[str, ...]:
+        """The loss that "auto" stands for."""
+        return ("spo+",)
 
     @property
     def _factor(self) -> float:
@@ -224,9 +247,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
     def _part_costs(self, asked: DecisionExamples, costs: Array, gold: SparseVertices) -> Array:
         """Costs of parts in the objective: the true ones, those of mistakes, or none."""
-        if self.loss == "spo+":
+        if self.chosen_loss().name == "spo+":
             return -np.sign(self._factor) * costs
-        if self.loss == "imitation":
+        if self.chosen_loss().name == "imitation":
             return asked.structure.cost_many(gold, asked.scoring.shapes, **cost_options(self.cost))
         return np.zeros_like(costs)
 
@@ -238,7 +261,11 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         of_rows = np.repeat(share, sizes) if self._of_parts else share
         given = None if isinstance(self.regularization, str) else self.regularization
         found = fit_two_stage(rows, table, of_rows, given, self.tol)
-        self.structure_, self.weights_, self.loss_ = asked.structure, found.weights.ravel(), self.loss
+        self.structure_, self.weights_, self.loss_ = (
+            asked.structure,
+            found.weights.ravel(),
+            self.chosen_loss().name,
+        )
         self.certificate_, self.history_ = found.certificate, History([found.row])
         self.regularization_ = found.regularization
         keep_layout(self)
@@ -348,8 +375,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     # ---- answers -------------------------------------------------------------------------------------------
 
     def _asked_about(self, X: Any, instances: Instances) -> DecisionExamples:
-        """Lay examples out that a fitted model is asked about."""
-        check_is_fitted(self, "weights_")
+        """Lay examples out that a model is asked about."""
         if has_part_rows(X) != self._of_parts:
             wanted = "one row of features per part" if self._of_parts else "one row of features per example"
             raise ValueError(f"This model was trained on {wanted}; X has other axes.")
@@ -358,10 +384,12 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         else:
             rows = self._checked_rows(X)
             axes = [self.part_shape_] * rows.shape[0]
-        return self._with_structure(self.structure_, self.row_map.apply(rows), axes, instances)
+        known = getattr(self, "structure_", self.structure)
+        return self._with_structure(known, self.row_map.apply(rows), axes, instances)
 
     def predict(self, X: Any, *, instances: Instances = None, known_costs: Costs | None = None) -> Any:
         """Decide: an (n, parts) array of 0 and 1, or a list where examples differ in their parts."""
+        check_is_fitted(self, "weights_")
         X, instances, known_costs = unpack_rows(X, instances, known_costs)
         asked = self._asked_about(X, instances)
         shift = self._factor * self._flat_known_costs(known_costs, asked)
@@ -376,6 +404,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
     def predict_costs(self, X: Any, *, known_costs: Costs | None = None, instances: Instances = None) -> Any:
         """Predict what each part costs, what is known of it included: an (n, parts) array, or a list."""
+        check_is_fitted(self, "weights_")
         X, instances, known_costs = unpack_rows(X, instances, known_costs)
         asked = self._asked_about(X, instances)
         factor = self._factor
