@@ -20,6 +20,7 @@ from common import DATA, machine, note, recorded
 
 from structlearn import DecisionPredictor, structures
 from structlearn.data import make_shortest_paths
+from structlearn.estimators.decisions.rows import DecisionRows
 from structlearn.structures import Knapsack
 
 QUICK = [["paths"]]
@@ -244,7 +245,9 @@ def _energy_chosen(bag, train, validate, test, loss):
             bag, sense="max", loss=loss, alpha=alpha, regularization=factor * scale, tol=1e-3,
             early_stopping=early, random_state=0,
         )  # fmt: skip
-        model.fit(*train, known_costs=np.full_like(train[1], known))
+        days = DecisionRows(validate[0], known_costs=np.full_like(validate[1], known))
+        stop = {"validation": (days, validate[1])} if early else {}
+        model.fit(*train, known_costs=np.full_like(train[1], known), **stop)
         fits.append((model.score(*validate, known_costs=np.full_like(validate[1], known)), model))
     best = max(fits, key=lambda pair: pair[0])[1]
     regret = -100 * best.score(*test, known_costs=np.full_like(test[1], known))
