@@ -21,6 +21,7 @@ SECONDS, BYTES = 2.0, 500 << 20
 LONGEST = 500
 #: talk that is no complaint
 _TALK = (
+    "--regularization auto stands for ",
     "Left out ",
     "Read ",
     "Wrote ",
