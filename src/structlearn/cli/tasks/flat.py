@@ -15,7 +15,7 @@ from structlearn.cli.support.errors import say
 from structlearn.cli.support.flags import in_flags
 from structlearn.cli.tasks.label_table import table_of_labels
 from structlearn.cli.tasks.labels import set_rows, spelling
-from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, probability_lines
+from structlearn.cli.tasks.task import PACKED, Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, list_names
 from structlearn.data import DataError, read_csv_features, read_table, read_table_features
@@ -24,6 +24,7 @@ from structlearn.data.tables.table import TargetKind
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered_names
 from structlearn.estimators.inputs.tables import make_table_transformer
+from structlearn.storage.model_file import refuse_damaged
 from structlearn.storage.schema import check_form
 
 #: What a model file says of its training data: of rows of numbers, and of a table.
@@ -101,6 +102,14 @@ class FlatTask(Task):
         notes = {name: value for name, value in training.notes.items() if name != "text"}
         return super().extras_to_pack(training._replace(notes=notes, parameters={}))
 
+    def training(self, path: Path, target: str | None) -> Training:
+        """Read training data; refuse packed data whose notes do not say what its columns were."""
+        found = super().training(path, target)
+        if path.is_dir() and found.notes != {"format": PACKED}:
+            with refuse_damaged(path):
+                _check_columns(found.notes)
+        return found
+
     def trim(self, estimator: Any, training: Training) -> Training:
         """Set the names of a table's columns in the estimator, for those who load it in Python."""
         if training.notes["format"] == TABLE:
@@ -131,10 +140,7 @@ class FlatTask(Task):
     def check_notes(self, bundle: Bundle) -> None:
         """Check the columns of the training file, which must be as many as the model has."""
         model, notes = bundle.estimator, bundle.notes
-        check_form(notes, {"format": str}, "notes")
-        if notes["format"] not in [name for name, one in FILE_FORMATS.items() if one.rows or name == TABLE]:
-            raise ValueError(f"notes.format is {notes['format']!r}, which this version does not read")
-        check_form(notes, _OF_TABLE if notes["format"] == TABLE else _OF_ROWS, "notes")
+        _check_columns(notes)
         n = len(notes["features"]) if notes["format"] == TABLE else notes["n_features"]
         if n != model.n_features_in_:
             raise ValueError(f"its notes name {n} features, but the model has {model.n_features_in_}")
@@ -244,6 +250,14 @@ class MultiLabel(FlatTask):
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the share of wrong decisions on single labels."""
         return values["hamming_loss"]
+
+
+def _check_columns(notes: Mapping[str, Any]) -> None:
+    """Raise ValueError unless notes name a format, and the columns of the file."""
+    check_form(notes, {"format": str}, "notes")
+    if notes["format"] not in [name for name, one in FILE_FORMATS.items() if one.rows or name == TABLE]:
+        raise ValueError(f"notes.format is {notes['format']!r}, which this version does not read")
+    check_form(notes, _OF_TABLE if notes["format"] == TABLE else _OF_ROWS, "notes")
 
 
 def _check_format(path: Path, expected: str) -> None:

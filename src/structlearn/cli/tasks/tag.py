@@ -300,6 +300,7 @@ class Tag(Task):
         if FEATURES in bundle.arrays:
             return tagger_feature_names(Tagger.of(bundle))
         if "vocabulary" in bundle.texts:
+            check_cells(bundle)
             return listed_names(FeatureVocabulary.from_lines(bundle.texts["vocabulary"]).names_)
         return super().feature_names(bundle)
 
