@@ -71,7 +71,7 @@ def test_a_changed_study_is_refused(refused, run, tmp_path):
         (["scaling", "--loss", "softmax"], "--loss does not go with scaling"),
         (["scaling", "--no-intercept"], "--no-intercept does not go with scaling"),
         (["scaling", "--full"], "--full does not go with scaling"),
-        (["letters", "--problem", "letters"], "--problem does not go with letters (it goes with scaling)"),
+        (["letters", "--problem", "letters"], "--problem does not go with letters (it goes with"),
         (["letters", "--minutes", "3"], "--minutes does not go with letters"),
         (["scalling"], "Did you mean 'scaling'?"),
     ],
