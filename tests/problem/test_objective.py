@@ -71,8 +71,6 @@ def test_dual_and_its_weights_are_their_formulas(name, rng):
     dual_map = known.regularization * w
     found = computed(known.objective, known.objective.dual_of_map(dual_map, cost))
     assert found == pytest.approx(known.dual(z), abs=1e-12)
-        known.dual(z), abs=1e-12
-    )
 
 
 @each_structure
