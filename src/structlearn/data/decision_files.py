@@ -12,7 +12,7 @@ and arrays that say what is decided, one kind of them:
     edges                                    a spanning tree of an undirected graph
     weights, capacity                        items of a knapsack; weights (parts,) or (dimensions, parts)
     k                                        exactly k of the parts
-    least, most                              at least and at most so many of the parts
+    least, most                              as many of the parts as lie between the two
     rows, columns                            an assignment of rows to columns; parts are row by row
     n_nodes                                  a tour of all nodes; parts in the order of numpy.triu_indices
     A, b, A_eq, b_eq, lower, upper,          a program: A z <= b, A_eq z = b_eq, lower <= z <= upper (0 and 1

@@ -38,7 +38,7 @@ class SubsetRecord(NamedTuple):
 
 @stored_decisions("some of the parts", {"n_parts": count, "least": count, "most": count})
 class Subset(Decisions):
-    """M = {z in [0, 1]^n : least <= sum z <= most}: at least and at most so many of n parts.
+    """M = {z in [0, 1]^n : least <= sum z <= most}: between `least` and `most` of n parts.
 
     Parameters
     ----------
