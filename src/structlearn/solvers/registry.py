@@ -75,8 +75,10 @@ class SolverEntry:
         return made
 
 
-#: Names of all penalties.
-PENALTIES = ("l2", "l1", "elasticnet", "group")
+#: Names of the penalties that are norms, and of all: estimators with positive=True have "nonnegative".
+NORMS = ("l2", "l1", "elasticnet", "group")
+NONNEGATIVE = "nonnegative"
+PENALTIES = (*NORMS, NONNEGATIVE)
 
 SOLVERS: Registry[SolverEntry] = Registry(
     "solver",
