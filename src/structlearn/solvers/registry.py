@@ -167,7 +167,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
         SolverEntry(
             *("proximal", "structlearn.solvers:Proximal", (SMOOTH, SQUARES)),
             default="sparse penalties on smooth losses",
-            when='penalties "l1" and "group"; "elasticnet", too',
+            when='penalties "l1" and "group"; "elasticnet" and `positive=True`, too',
             step="accelerated proximal gradient",
             compared=12,
         ),
