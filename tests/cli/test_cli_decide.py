@@ -80,10 +80,8 @@ def test_files_are_those_of_python_to_the_byte(run, files, tmp_path, monkeypatch
     monkeypatch.setattr(two_stage, "time", still)
     run("train", "decide", files[0], "--out", tmp_path / "shell", *flags)
     found = python_model(**parameters)
-    same = ("fit_intercept", "positive", "sense")
-    baseline = python_model(
-        loss="two-stage", **{name: parameters[name] for name in same if name in parameters}
-    )
+    same = {name: parameters[name] for name in {"fit_intercept", "positive", "sense"} & {*parameters}}
+    baseline = python_model(loss="two-stage", **same)
     notes = {"task": "decide", "format": "npz"}
     save_bundle(Bundle(found, notes, arrays={"two_stage": baseline.weights_}), tmp_path / "python")
     assert (tmp_path / "shell").read_bytes() == (tmp_path / "python").read_bytes()
