@@ -18,6 +18,7 @@ from structlearn import (
     regularization_path,
     regularization_values,
 )
+from structlearn.estimators.decisions import two_stage
 from structlearn.solvers import BlockFrankWolfe, Checkpoint
 from structlearn.structures import TopK
 
@@ -113,8 +114,10 @@ def test_known_costs_are_not_constrained():
     assert model.weights_.min() >= 0
 
 
+@pytest.mark.parametrize("most_active", [two_stage.MOST_ACTIVE, 1])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_two_stages_are_non_negative_ridge_regression(form):
+def test_two_stages_are_non_negative_ridge_regression(form, most_active, monkeypatch):
+    monkeypatch.setattr(two_stage, "MOST_ACTIVE", most_active)  # beyond it, by descent
     model = decider(loss="two-stage", regularization=0.1, tol=1e-9).fit(form(ROWS), COSTS)
     rows = np.r_[np.c_[ROWS, np.ones(30)] / np.sqrt(30), np.sqrt(0.1) * np.eye(4)]
     targets = np.r_[COSTS / np.sqrt(30), np.zeros((4, 5))]
@@ -124,6 +127,11 @@ def test_two_stages_are_non_negative_ridge_regression(form):
     assert model.certificate_.converged
     primal = ((targets - rows @ B.T) ** 2).sum() / 2
     assert model.certificate_.dual <= primal * (1 + 1e-12) <= model.certificate_.primal * (1 + 1e-9)
+
+
+def test_two_stages_without_features_predict_nothing():
+    model = decider(loss="two-stage", fit_intercept=False).fit(np.zeros((30, 3)), COSTS)
+    assert not model.predict_costs(np.ones((1, 3))).any()
 
 
 def test_two_stages_are_ridge_regression_where_that_is_not_negative():

@@ -23,6 +23,8 @@ from structlearn.solvers.solution import Certificate, Row
 
 #: Up to this many columns the normal equations are solved directly.
 MOST_COLUMNS = 4000
+#: Up to this many columns, active sets find weights that are not negative.
+MOST_ACTIVE = 500
 #: Lambda for rows of unit length.
 UNIT = 1e-4
 
@@ -51,9 +53,7 @@ def fit_two_stage(
     regularization = UNIT * float(squares) if given is None else float(given)
     penalty = NonNegative(regularization) if positive else SquaredL2(regularization)
     right = np.asarray(A.T @ T)
-    B = _solve(A, right, regularization)
-    if positive:
-        B = _solve_nonnegative(A, right, regularization, B)
+    B = (_solve_nonnegative if positive else _solve)(A, right, regularization)
     residual = T - A @ B
     primal = penalty.value(B.ravel()) + float(np.vdot(residual, residual)) / 2
     pulled = np.asarray(A.T @ residual).ravel()
@@ -95,12 +95,27 @@ def _solve(A: Rows, right: Array, regularization: float) -> Array:
     return np.stack([cg(operator, column, rtol=1e-10)[0] for column in right.T], axis=1)
 
 
-def _solve_nonnegative(A: Rows, right: Array, regularization: float, start: Array) -> Array:
-    """Return argmin_{B >= 0} 1/2 <B, (A^T A + lambda I) B> - <B, right>, by L-BFGS-B.
+def _solve_nonnegative(A: Rows, right: Array, regularization: float) -> Array:
+    """Return argmin_{B >= 0} 1/2 <B, G B> - <B, right>, where G = A^T A + lambda I.
 
-    It starts at the positive part of the minimum without the constraint, and each weight is in units of its
-    own curvature.
+    With G = L L^T, each column of B has the least ||L^T b - L^-1 right|| of those that are not negative.
     """
+    from scipy.optimize import nnls
+
+    if A.shape[1] > MOST_ACTIVE:
+        return _descend_nonnegative(A, right, regularization)
+    gram = A.T @ A
+    gram = gram if isinstance(gram, np.ndarray) else gram.toarray()
+    try:
+        factor = linalg.cholesky(gram + regularization * np.eye(len(gram)), lower=True)
+    except linalg.LinAlgError:
+        return _descend_nonnegative(A, right, regularization)
+    targets = linalg.solve_triangular(factor, right, lower=True)
+    return np.stack([nnls(factor.T, column)[0] for column in targets.T], axis=1)
+
+
+def _descend_nonnegative(A: Rows, right: Array, regularization: float) -> Array:
+    """Return the same by L-BFGS-B, to eight digits; each weight is in units of its own curvature."""
     from scipy.optimize import minimize
 
     squares = A**2 if isinstance(A, np.ndarray) else A.power(2)
@@ -112,10 +127,7 @@ def _solve_nonnegative(A: Rows, right: Array, regularization: float, start: Arra
         bent = A.T @ (A @ B) + regularization * B
         return float(np.vdot(B, bent / 2 - right)), (unit * (bent - right)).ravel()
 
-    size = float(np.abs(unit * right).max(initial=0.0))
-    options = {"maxiter": 10_000, "maxfun": 20_000, "ftol": 0.0, "gtol": 1e-10 * size}
-    begin = (np.maximum(start, 0.0) / unit).ravel()
-    found = minimize(
-        value, begin, jac=True, method="L-BFGS-B", bounds=[(0, None)] * begin.size, options=options
-    )
+    options = {"maxiter": 10_000, "maxfun": 20_000, "ftol": 0.0, "gtol": 1e-8 * np.abs(unit * right).max()}
+    limits = [(0, None)] * right.size
+    found = minimize(value, np.zeros(right.size), jac=True, method="L-BFGS-B", bounds=limits, options=options)
     return unit * found.x.reshape(right.shape)
