@@ -78,13 +78,19 @@ def fit_two_stage(
     return LeastSquaresFit(B, certificate, row, regularization)
 
 
+def _gram(A: Rows, regularization: float) -> Array:
+    """Return A^T A + lambda I."""
+    found = A.T @ A
+    gram: Array = found if isinstance(found, np.ndarray) else found.toarray()
+    gram[np.diag_indices(len(gram))] += regularization
+    return gram
+
+
 def _solve(A: Rows, right: Array, regularization: float) -> Array:
     """Return (A^T A + lambda I)^-1 right."""
     d = A.shape[1]
     if d <= MOST_COLUMNS:
-        gram = A.T @ A
-        gram = gram if isinstance(gram, np.ndarray) else gram.toarray()
-        gram[np.diag_indices(d)] += regularization
+        gram = _gram(A, regularization)
         try:
             return linalg.solve(gram, right, assume_a="pos")
         except linalg.LinAlgError:
@@ -104,10 +110,8 @@ def _solve_nonnegative(A: Rows, right: Array, regularization: float) -> Array:
 
     if A.shape[1] > MOST_ACTIVE:
         return _descend_nonnegative(A, right, regularization)
-    gram = A.T @ A
-    gram = gram if isinstance(gram, np.ndarray) else gram.toarray()
     try:
-        factor = linalg.cholesky(gram + regularization * np.eye(len(gram)), lower=True)
+        factor = linalg.cholesky(_gram(A, regularization), lower=True)
     except linalg.LinAlgError:
         return _descend_nonnegative(A, right, regularization)
     targets = linalg.solve_triangular(factor, right, lower=True)
