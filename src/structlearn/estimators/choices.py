@@ -154,19 +154,24 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
             fit=", ".join(map(repr, fit)),
         )
     if "regularization" in entry.needs and regularization == 0:
-        if penalty == NONNEGATIVE:
-            raise ParameterError(
-                "Solver {name} with {positive=True} needs {regularization} > 0; raise it.", name=repr(solver)
-            )
-        smooth = Statement("{solver=lbfgs}")
-        other = Statement(
-            "{solver=stochastic-subgradient} with {solver_options=}", solver_options={"step": "diminishing"}
-        )
+        _refuse_zero(solver, family, penalty)
+
+
+def _refuse_zero(solver: str, family: str, penalty: str) -> None:
+    """Raise ValueError: the solver needs lambda > 0."""
+    if penalty == NONNEGATIVE:
         raise ParameterError(
-            "Solver {name} works on the dual and needs {regularization} > 0; for 0 use {instead}.",
-            name=repr(solver),
-            instead=smooth if family == "smooth" else other,
+            "Solver {name} with {positive=True} needs {regularization} > 0; raise it.", name=repr(solver)
         )
+    smooth = Statement("{solver=lbfgs}")
+    other = Statement(
+        "{solver=stochastic-subgradient} with {solver_options=}", solver_options={"step": "diminishing"}
+    )
+    raise ParameterError(
+        "Solver {name} works on the dual and needs {regularization} > 0; for 0 use {instead}.",
+        name=repr(solver),
+        instead=smooth if family == "smooth" else other,
+    )
 
 
 def _refuse_penalty(solver: Solver, penalty: str) -> None:
