@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -35,7 +35,17 @@ _NOTES = {
     "hash_bits": int | None,
     "transitions?": str | None,
     "arrays?": count,
+    "origin?": {"labels": list[str], "place": int | None},
 }
+
+
+class ForeignOrder(NamedTuple):
+    """What another tool's file had: the order of labels, and the transitions' place among the features."""
+
+    labels: list[str]
+    place: int | None
+
+
 #: parameters that neither the chain nor the features tell, as they were given
 _OWN: dict[str, object] = {
     "columns?": list[str],
@@ -57,6 +67,8 @@ class StoredTagger(FeaturedWords):
     """How a tagger is written and read."""
 
     chain_: Any
+    #: what another tool's file had that a tagger has no place for
+    origin_: ForeignOrder
 
     @abstractmethod
     def _fitted_estimator(self) -> Any:
@@ -111,6 +123,8 @@ class StoredTagger(FeaturedWords):
         told = {"templates": spell_templates(self.features_.templates), **self.derived_.notes()}
         if self.n_arrays_:
             told["arrays"] = self.n_arrays_
+        if hasattr(self, "origin_"):
+            told["origin"] = self.origin_._asdict()
         return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions, **told}
 
     def arrays(self) -> dict[str, Array]:
@@ -157,6 +171,8 @@ class StoredTagger(FeaturedWords):
         self = cls(**words, min_count=features.min_count, hash_bits=features.hash_bits)
         self.features_, self.derived_ = features, derived
         self.n_arrays_ = 0 if isinstance(features, TokenFeatures) else bundle.notes.get("arrays", 0)
+        if "origin" in bundle.notes and isinstance(features, TextFeatures):
+            self.origin_ = ForeignOrder(**bundle.notes["origin"])
         if chain is not None:
             self.chain_ = chain
         return self

@@ -125,6 +125,10 @@ class TokenFeatures:
             )
         return np.array(self.names_, dtype=object)
 
+    def with_names(self, names: list[str]) -> Self:
+        """Take a vocabulary of names."""
+        return self._with(names, None)
+
     def _with(self, names: list[str] | None, keys: Array | None) -> Self:
         self.names_, self.keys_ = names, np.empty(0, dtype=np.uint64) if keys is None else keys
         for cached in ("_place_of", "_sorted_keys"):
