@@ -105,7 +105,7 @@ def rows_score_subset(
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     for t in range(scoring.first[i + 1] - a):
-        if not _few(wanted, t * n, n):
+        if not few_wanted(wanted, t * n, n):
             row_scores(rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
             continue
         for k in range(n):
@@ -118,7 +118,7 @@ def rows_score_subset(
 
 
 @leaf
-def _few(wanted: Array, first: int, n: int) -> bool:
+def few_wanted(wanted: Array, first: int, n: int) -> bool:
     """Return whether so few of n labels are wanted that they are scored one by one."""
     count = 0
     for k in range(first, first + n):
@@ -177,7 +177,7 @@ def rows_add_pullback(
                 j, x = entry(rows, at, p)
                 w[j] += change * x
             continue
-        count = _nonzero_labels(row, labels)
+        count = nonzero_labels(row, labels)
         if count * FEW_LABELS <= n:
             for q in range(count):
                 k = labels[q]
@@ -203,7 +203,7 @@ def rows_add_pullback(
 
 
 @leaf
-def _nonzero_labels(row: Array, labels: Array) -> int:
+def nonzero_labels(row: Array, labels: Array) -> int:
     """List the labels where a row of delta is not zero; return how many there are."""
     count = 0
     for k in range(row.size):
@@ -230,7 +230,7 @@ def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> f
     n = scoring.n_labels
     table = delta[: length * n].reshape(length, n)
     first = scoring.gram_first[i]
-    total = _sum_of_squares(delta[length * n :])
+    total = sum_of_squares(delta[length * n :])
     for t in range(length):
         for u in range(t + 1):
             inner = 0.0
@@ -241,7 +241,7 @@ def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> f
 
 
 @leaf
-def _sum_of_squares(x: Array) -> float:
+def sum_of_squares(x: Array) -> float:
     total = 0.0
     for j in range(x.size):
         total += x[j] * x[j]
@@ -288,7 +288,7 @@ def squared_and_clear(rows: DenseRows | SparseRows, scoring: LabelledRows, i: in
 @implements(squared_and_clear, DenseRows)
 @leaf
 def _clear_dense(rows: DenseRows, scoring: LabelledRows, i: int, pulled: Array) -> float:
-    return _clear(pulled)
+    return clear_squares(pulled)
 
 
 @implements(squared_and_clear, SparseRows)
@@ -296,16 +296,17 @@ def _clear_dense(rows: DenseRows, scoring: LabelledRows, i: int, pulled: Array) 
 def _clear_sparse(rows: SparseRows, scoring: LabelledRows, i: int, pulled: Array) -> float:
     """Clear only what example i touches."""
     n = scoring.n_labels
-    total = _clear(pulled[scoring.n_features * n :])
+    total = clear_squares(pulled[scoring.n_features * n :])
     for p in range(rows.indptr[scoring.first[i]], rows.indptr[scoring.first[i + 1]]):
         j = rows.indices[p]
-        total += _clear(pulled[j * n : (j + 1) * n])  # a feature seen before adds zero
+        total += clear_squares(pulled[j * n : (j + 1) * n])  # a feature seen before adds zero
     return total
 
 
 @leaf
-def _clear(x: Array) -> float:
-    total = _sum_of_squares(x)
+def clear_squares(x: Array) -> float:
+    """Return the sum of squares, and set all to zero."""
+    total = sum_of_squares(x)
     for j in range(x.size):
         x[j] = 0.0
     return total
