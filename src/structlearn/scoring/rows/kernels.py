@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -50,6 +50,23 @@ class LabelledRows(NamedTuple):
     gram_first: Array
 
 
+class RowsWithGram(Protocol):
+    """A record of rows and labels with Gram matrices of the examples' rows."""
+
+    @property
+    def rows(self) -> DenseRows | SparseRows: ...
+    @property
+    def first(self) -> Array: ...
+    @property
+    def n_labels(self) -> int: ...
+    @property
+    def intercept(self) -> bool: ...
+    @property
+    def gram(self) -> Array: ...
+    @property
+    def gram_first(self) -> Array: ...
+
+
 @implements(scoring_workspace, LabelledRows)
 @jitable
 def rows_workspace(scoring: LabelledRows) -> tuple[Array, Array]:
@@ -71,7 +88,7 @@ def lacks_gram(first: Array, gram_first: Array) -> bool:
 
 
 @leaf
-def _has_gram(scoring: LabelledRows, i: int) -> bool:
+def has_gram(scoring: RowsWithGram, i: int) -> bool:
     """Return whether all products of example i's rows are stored; an example without rows has none."""
     length = scoring.first[i + 1] - scoring.first[i]
     return scoring.gram_first[i + 1] - scoring.gram_first[i] == length * length
@@ -218,14 +235,14 @@ def nonzero_labels(row: Array, labels: Array) -> int:
 @implements(squared_norm, LabelledRows)
 @leaf
 def rows_squared_norm(scoring: LabelledRows, i: int, delta: Array, work: tuple[Array, Array]) -> float:
-    if _has_gram(scoring, i):
-        return _norm_by_gram(scoring, i, scoring.first[i + 1] - scoring.first[i], delta)
+    if has_gram(scoring, i):
+        return norm_by_gram(scoring, i, scoring.first[i + 1] - scoring.first[i], delta)
     rows_add_pullback(scoring, i, delta, 1.0, work[0], work)
     return squared_and_clear(scoring.rows, scoring, i, work[0])
 
 
 @leaf
-def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> float:
+def norm_by_gram(scoring: RowsWithGram, i: int, length: int, delta: Array) -> float:
     """sum_{t, u} <x_t, x_u> <delta_t, delta_u>, plus the shared parts, whose features are unit vectors."""
     n = scoring.n_labels
     table = delta[: length * n].reshape(length, n)
@@ -255,7 +272,7 @@ def rows_gram(
 ) -> None:
     length = scoring.first[i + 1] - scoring.first[i]
     n_local = length * scoring.n_labels
-    if _has_gram(scoring, i):
+    if has_gram(scoring, i):
         _gram_of_rows(scoring, i, length, delta, out)
     else:
         rows_add_pullback(scoring, i, delta, 1.0, work[0], work)
@@ -313,7 +330,7 @@ def clear_squares(x: Array) -> float:
 
 
 @kernel
-def fill_gram(scoring: LabelledRows) -> None:
+def fill_gram(scoring: RowsWithGram) -> None:
     """Compute the Gram matrix of the rows of each example that is not too long, the constant included."""
     constant = 1.0 if scoring.intercept else 0.0
     for i in range(scoring.first.size - 1):

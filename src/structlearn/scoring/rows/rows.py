@@ -75,6 +75,12 @@ class LabelScoring(Scoring):
     def _bare_record(self) -> LabelledRows | SeenRows:
         return self.record
 
+    def _gram_room(self) -> tuple[Array, Array]:
+        """Return room for the Gram matrices of examples that are not too long, and where each begins."""
+        lengths, longest = np.diff(self.first), min(LONGEST_GRAM, self.X.shape[1] + self.intercept)
+        gram_first = starts(np.where(lengths <= longest, lengths**2, 0))
+        return self.memory.empty(gram_first[-1]), gram_first
+
     @property
     def n_terms(self) -> int:
         X = self.X
@@ -101,9 +107,7 @@ class RowScoring(LabelScoring):
 
     @cached_property
     def record(self) -> LabelledRows:
-        lengths, longest = np.diff(self.first), min(LONGEST_GRAM, self.X.shape[1] + self.intercept)
-        gram_first = starts(np.where(lengths <= longest, lengths**2, 0))
-        gram = self.memory.empty(gram_first[-1])
+        gram, gram_first = self._gram_room()
         record = self._bare_record._replace(gram=gram, gram_first=gram_first)
         if not self._single:
             fill_gram(record)

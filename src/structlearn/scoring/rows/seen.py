@@ -19,6 +19,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+from structlearn.scoring.rows.kernels import fill_gram
 from structlearn.scoring.rows.rows import LabelScoring, compiled_rows
 from structlearn.scoring.rows.seen_kernels import SeenRows
 from structlearn.scoring.rows.storage import entry, extent
@@ -88,13 +89,22 @@ class SeenRowScoring(LabelScoring):
         self.n_weights = pairs.label.size + self.intercept * n_labels + self.n_shared
 
     @cached_property
-    def record(self) -> SeenRows:
+    def _bare_record(self) -> SeenRows:
+        """The record without Gram matrices: enough to score."""
         counts = self.first, self.n_labels, self.n_shared, bool(self.intercept)
-        return SeenRows(compiled_rows(self.X, self.sparsify), *counts, *self.pairs)
+        none = np.empty(0), np.empty(0, dtype=np.int64)
+        return SeenRows(compiled_rows(self.X, self.sparsify), *counts, *self.pairs, *none)
+
+    @cached_property
+    def record(self) -> SeenRows:
+        gram, gram_first = self._gram_room()
+        record = self._bare_record._replace(gram=gram, gram_first=gram_first)
+        fill_gram(record)
+        return record
 
     def _part_norms(self, first: int, last: int) -> Array:
         squares = np.zeros(self.start[last] - self.start[first])
-        add_squares(self.record, self.first[first], self.first[last], squares)
+        add_squares(self._bare_record, self.first[first], self.first[last], squares)
         return np.sqrt(squares)
 
 

@@ -20,7 +20,9 @@ from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.scoring.rows.kernels import (
     clear_squares,
     few_wanted,
+    has_gram,
     nonzero_labels,
+    norm_by_gram,
     prefetch_row,
     sum_of_squares,
 )
@@ -34,6 +36,7 @@ class SeenRows(NamedTuple):
     """Compiled form: rows first[i]:first[i + 1] are example i.
 
     Feature j has weights for the labels pair_label[pair_first[j]:pair_first[j + 1]], in increasing order.
+    Gram matrices are those of whole rows, as in `LabelledRows`.
     """
 
     rows: DenseRows | SparseRows
@@ -43,6 +46,8 @@ class SeenRows(NamedTuple):
     intercept: bool
     pair_first: Array
     pair_label: Array
+    gram: Array
+    gram_first: Array
 
 
 @implements(scoring_workspace, SeenRows)
@@ -189,6 +194,9 @@ def _add_feature(
 @implements(squared_norm, SeenRows)
 @leaf
 def seen_squared_norm(scoring: SeenRows, i: int, delta: Array, work: tuple[Array, Array]) -> float:
+    """Bound the norm by that over all pairs, where the Gram matrix of the rows is stored: far quicker."""
+    if has_gram(scoring, i):
+        return norm_by_gram(scoring, i, scoring.first[i + 1] - scoring.first[i], delta)
     n_local = _add_local(scoring, i, delta, 1.0, work[0], work[1])
     return sum_of_squares(delta[n_local:]) + _squared_and_clear(scoring, i, delta, work)
 
