@@ -15,10 +15,11 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import join_sentences
-from structlearn.estimators.choices import Auto
+from structlearn.estimators.choices import ON_LONG_SEQUENCES, ON_MANY_LABELS, Auto
 from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.training.fresh_fit import forget_attributes, former_of
-from structlearn.estimators.training.running import EstimatorTraining
+from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem
 from structlearn.estimators.weights.seen_choice import check_features, describe_pairs, seen_in
 from structlearn.estimators.weights.sparse_penalty import check_penalty
 from structlearn.problem.objective import Objective
@@ -31,6 +32,12 @@ from structlearn.structures import Chain, ConditionedChain
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
     from structlearn.solvers.stopping import Stopping
+
+
+#: Sequences of at least this mean length are trained by stretches.
+LONG = 100
+#: At most so many shared parts of dual points, of all sequences together, are kept (8 bytes each).
+MOST_SHARED = 1 << 26
 
 
 class Former(NamedTuple):
@@ -100,6 +107,17 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
         check_penalty(self.estimator)
         check_features(self.estimator)
         return super().solver_and_stopping(auto)
+
+    def auto_for(self, problem: TrainingProblem[Chain | ConditionedChain]) -> Auto:
+        """Return what solver="auto" stands for: for smooth losses it depends on labels and lengths."""
+        scoring, structure = problem.scoring, problem.structure
+        if scoring.n_examples * scoring.n_shared > MOST_SHARED and problem.penalty is None:
+            return ON_MANY_LABELS
+        plain = isinstance(structure, Chain) and not (structure.start or structure.end)
+        long = scoring.shapes[:, 0].mean() >= LONG
+        in_memory = problem.memory is None or problem.memory.limit is None
+        softmax = trained_loss(self.estimator) == "softmax"
+        return ON_LONG_SEQUENCES if plain and long and in_memory and softmax else super().auto_for(problem)
 
     def warm(self, objective: Objective) -> Solution | None:
         """Return the solution before or, of other data, a start at the weights that are known by name."""
