@@ -30,7 +30,7 @@ from structlearn.structures.chain.chain import Chain
 #: The score of labels other than the gold one at borders: no finite score makes up for it.
 CLAMP = -1e4
 #: How far from one the gold label of a border may be, by rounding.
-ONE = 1e-9
+ONE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +131,11 @@ class Stretches:
         coarse, n_shared = Stretches(self.whole, borders), self.whole.scoring.n_shared
         places, k = np.searchsorted(self.begin, coarse.begin), scoring_of(self.whole).n_labels
         parts = z_by_rows(z, self.end - self.begin + 1, k, n_shared)
+        held = np.flatnonzero(np.isin(self.rows, self.borders))
+        if (parts.local[held, self.labels[self.rows[held]]] < 1.0 - ONE).any():
+            raise ValueError("The dual point is not the gold label at a border.")
         table = np.empty((scoring_of(self.whole).first[-1], k))
         table[self.rows] = parts.local
-        if (table[self.borders, self.labels[self.borders]] < 1.0 - ONE).any():
-            raise ValueError("The dual point is not the gold label at a border.")
         shared = np.add.reduceat(parts.shared, places, axis=0)
         found = join_parts(table[coarse.rows], shared, coarse.end - coarse.begin + 1)
         return coarse, found, [np.add.reduceat(one, places) for one in sums]

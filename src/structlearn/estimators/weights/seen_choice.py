@@ -52,5 +52,5 @@ def describe_pairs(pairs: SeenPairs, n_labels: int) -> str:
     """Return a sentence for the status of a certificate."""
     return (
         f"The problem has weights for the {pairs.label.size:,} pairs of a feature and a label that occur in "
-        f"the training data, of {pairs.n_features * n_labels:,}."
+        f"the training data, of {pairs.n_features * n_labels:,} (features='seen')."
     )
