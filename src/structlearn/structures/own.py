@@ -20,7 +20,7 @@ from structlearn.core.contract import Array, Shape, max_value, maximize, shared_
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.words import call, call_numba
 from structlearn.structures.base import Structure, Weights
-from structlearn.structures.decisions.decision import of_instances
+from structlearn.structures.instances import of_instances
 from structlearn.structures.python_oracle import PythonOracle as PythonOracle
 from structlearn.structures.python_oracle import takes_an_example
 
