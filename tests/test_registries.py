@@ -27,8 +27,8 @@ from structlearn import (
 from structlearn.cli import app
 from structlearn.cli.support.options import switch
 from structlearn.cli.tasks.flat import Classify
-from structlearn.cli.tasks.options import ClassifyOptions
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
+from structlearn.cli.tasks.row_options import ClassifyOptions
 from structlearn.cli.tasks.task import Inputs, Training
 from structlearn.core.kernel_cache import compilation
 from structlearn.core.registry import Registry, either
