@@ -1,5 +1,6 @@
 """Training on real Dask processes, on the loopback interface alone: faults, the command line, refusals."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,9 +11,12 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from problems import assert_brackets, data, estimator, optimum
+from typer.testing import CliRunner
 
 import structlearn
-from structlearn.data import pack
+from structlearn import DecisionPredictor
+from structlearn.cli import app
+from structlearn.data import make_shortest_paths, pack, write_decisions
 from structlearn.distributed import connected
 from structlearn.solvers import Checkpoint
 
@@ -71,6 +75,21 @@ def kill(client, number):
 def test_the_optimum_is_that_of_one_machine(client, name):
     found = estimator(name).fit(*data(name), client=client)
     assert abs(found.certificate_.dual - optimum(name)) <= 1e-6
+
+
+def test_the_shell_trains_decisions_there(client, tmp_path):
+    """On the processes of this cluster, by its address: the objective is that of one machine."""
+    problem = make_shortest_paths(24, 3, rows=3, columns=3, degree=3, random_state=0)
+    write_decisions(tmp_path / "ways.npz", *problem)
+    command = ["train", "decide", tmp_path / "ways.npz", "--out", tmp_path / "model", "--tol", "1e-5"]
+    address = client.scheduler_info()["address"]
+    told = CliRunner().invoke(app, [*map(str, command), "--json", "--cluster", address])
+    assert told.exit_code == 0, told.output
+    found = json.loads(told.stdout)
+    here = DecisionPredictor(problem.structure, tol=1e-5, random_state=0).fit(*problem[:2]).certificate_
+    assert found["converged"]
+    assert max(found["dual"], here.dual) <= min(found["primal"], here.primal)
+    assert structlearn.load(tmp_path / "model").predict(problem.X).sum(axis=1).tolist() == [4] * 24
 
 
 @pytest.mark.parametrize("number", [1, 2])

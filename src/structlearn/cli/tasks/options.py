@@ -296,7 +296,7 @@ class GridOptions(GraphOptions):
 
 
 @dataclass(frozen=True)
-class DecideOptions(StructuredOptions):
+class DecideOptions(ClusterOptions):
     """Options of `decide`."""
 
     alpha: Annotated[

@@ -205,7 +205,7 @@ TASKS: Registry[TaskEntry] = Registry(
             formats=".npz",
             options="structlearn.cli.tasks.options:MatchOptions",
             reads="DATA is an .npz file of NumPy: features, a row per pair of nodes; shapes, the nodes of "
-            "both sides of each example; links, an example, its row and its column each.",
+            "both sides of each example; links, a row per link: its example, row and column.",
             metrics=("f1", "precision", "recall"),
             examples=(
                 "structlearn train match pairs.npz --out matcher.safetensors",

@@ -12,9 +12,10 @@ from structlearn.core.contract import Array, Shape
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import threads
-from structlearn.estimators.decisions.costs import Costs, check_one_each, cost_arrays
+from structlearn.estimators.decisions.costs import Costs, check_alike, check_one_each, cost_arrays
 from structlearn.estimators.decisions.features import (
     has_part_rows,
+    n_part_axes,
     part_scoring,
     row_scoring,
     scaled_rows,
@@ -57,12 +58,8 @@ class DecisionEstimator(MappedRows, StructuredEstimator[Structure]):
         rows, axes = self._training_rows(X, costs)
         self.n_features_in_ = rows.shape[1]
         self.part_shape_ = axes[0] if len(set(axes)) == 1 else ()
-        if not self._of_parts and not self.part_shape_:
-            lengths = sorted({len(one) for one in costs})
-            raise ValueError(
-                "One row of features per example needs the same parts in all examples; got costs of "
-                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of 2-D arrays."
-            )
+        if not self._of_parts:
+            check_alike(costs)
         return self._with_structure(self.structure, self.fit_rows(rows, Memory(self.memory)), axes, instances)
 
     def _with_structure(
@@ -105,7 +102,7 @@ class DecisionEstimator(MappedRows, StructuredEstimator[Structure]):
             wanted = "one row of features per part" if self._of_parts else "one row of features per example"
             raise ValueError(f"This model was trained on {wanted}; X has other axes.")
         if self._of_parts:
-            rows, axes = self._rows_of_parts(X, max(len(self.part_shape_), 1))
+            rows, axes = self._rows_of_parts(X, len(self.part_shape_) or n_part_axes(X))
         else:
             rows = self._checked_rows(X)
             axes = [self.part_shape_] * rows.shape[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ from structlearn.estimators.decisions.layout import (
     DecisionExamples,
     Instances,
     best_decisions,
+    refuse_nothing,
     stack_if_alike,
     structure_of_all,
 )
@@ -42,6 +43,9 @@ from structlearn.solvers.solution import History, Row
 from structlearn.structures import OwnStructure, Structure, as_structure
 from structlearn.structures.base import SparseVertices
 from structlearn.structures.questions import refuse_wrong_oracle
+
+if TYPE_CHECKING:
+    from structlearn.estimators.training.cluster import Cluster
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -115,6 +119,7 @@ class DecisionPredictor(DecisionEstimator):
     #: Whether a model may do without a structure of its own, since each example may bring one.
     takes_instances: ClassVar[bool] = True
     output_kind: ClassVar[str] = DECISIONS
+    packed_as: ClassVar[str] = "decisions"
     _stored: ClassVar[StoredForm] = StoredForm(
         {"n_features_in_": count, "part_shape_": [count], "_of_parts": bool, "regularization_": float}
     )
@@ -130,6 +135,7 @@ class DecisionPredictor(DecisionEstimator):
         instances: Instances = None,
         known_costs: Costs | None = None,
         validation: tuple[Any, Costs] | None = None,
+        client: Cluster | None = None,
     ) -> DecisionPredictor:
         """Train on features and on what each part turned out to cost.
 
@@ -149,18 +155,23 @@ class DecisionPredictor(DecisionEstimator):
         validation : (X, costs), optional
             Examples for early stopping, in the place of those that it would leave out of training. X may be
             `structlearn.estimators.decisions.rows.DecisionRows`, with known costs and instances.
+        client : distributed.Client, optional
+            Train on its cluster (see `structlearn.distributed`), without instances, known costs and early
+            stopping, with the loss "spo+", "imitation" or "sparsemax".
         """
         with fresh_fit(self):
             self.check_parameters()
             self.validation_ = None
             X, instances, known_costs = unpack_rows(X, instances, known_costs)
-            true = cost_arrays(costs)
-            asked = self._laid_out(X, true, instances)
-            check_one_each(true, asked.scoring.n_examples)
-            weight = check_sample_weight(sample_weight, asked.scoring.n_examples)
+            if client is not None:
+                from structlearn.estimators.decisions.cluster import refuse_on_cluster, train_decisions_on
+
+                refuse_on_cluster(self, instances, known_costs)
+                train_decisions_on(client, self, X, costs, sample_weight)
+                return self
+            asked, flat, gold, weight = self._read(X, costs, sample_weight, instances)
+            refuse_nothing(gold, self.sense)
             known = self._flat_known_costs(known_costs, asked)
-            flat = asked.flatten(true, "costs")
-            gold = self._gold(asked, flat)
             if self.chosen_loss().name == "two-stage":
                 self._fit_two_stage(asked, flat - known, weight)
             else:
@@ -172,6 +183,30 @@ class DecisionPredictor(DecisionEstimator):
             if instances is not None:  # those of other examples are others
                 self.structure_ = cast(Structure, self.structure and as_structure(self.structure))
         return self
+
+    def lay_out(
+        self, X: Any, costs: Costs, sample_weight: ArrayLike | None, classes: Array | None = None
+    ) -> TrainingProblem[Structure]:
+        """Make a training problem of features and costs, as `train_on` asks for it: there are no classes."""
+        asked, flat, gold, weight = self._read(X, costs, sample_weight, None)
+        return self._problem(asked, self._part_costs(asked, flat, gold), gold, weight)
+
+    def _read(
+        self, X: Any, costs: Costs, sample_weight: ArrayLike | None, instances: Instances
+    ) -> tuple[DecisionExamples, Array, SparseVertices, Array | None]:
+        """Return examples, their costs end to end, the best decisions by these, and example weights."""
+        true = cost_arrays(costs)
+        asked = self._laid_out(X, true, instances)
+        check_one_each(true, asked.scoring.n_examples)
+        weight = check_sample_weight(sample_weight, asked.scoring.n_examples)
+        flat = asked.flatten(true, "costs")
+        return asked, flat, self._gold(asked, flat), weight
+
+    def _problem(
+        self, asked: DecisionExamples, part_costs: Array, gold: SparseVertices, weight: Array | None
+    ) -> TrainingProblem[Structure]:
+        memory = Memory(self.memory)
+        return TrainingProblem(asked.structure, asked.scoring, gold, part_costs, weight, memory=memory)
 
     def _choose_by(
         self, regret: ValidationRegret, weight: Array | None, given: tuple[Any, Costs] | None
@@ -191,14 +226,8 @@ class DecisionPredictor(DecisionEstimator):
     def _fit_hinge(
         self, asked: DecisionExamples, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
     ) -> None:
-        problem = TrainingProblem(
-            asked.structure,
-            asked.scoring,
-            gold,
-            self._part_costs(asked, costs, gold) + self._factor * known,
-            weight,
-            memory=Memory(self.memory),
-        )
+        part_costs = self._part_costs(asked, costs, gold) + self._factor * known
+        problem = self._problem(asked, part_costs, gold, weight)
         if self.chosen_loss().name == "perturbed":
             which, problem = with_noise(problem, self.n_samples, self.noise, drawn_seed(self.random_state))
             rows = asked.rows[which.parts if self._of_parts else which.examples]
@@ -253,15 +282,9 @@ class DecisionPredictor(DecisionEstimator):
         keep_layout(self)
 
     def _gold(self, asked: DecisionExamples, costs: Array) -> SparseVertices:
-        """Return the best decisions by the true costs; ValueError if there is nothing to decide."""
+        """Return the best decisions by the true costs."""
         sign = np.sign(self._factor)
         gold = best_decisions(asked.oracle(threads(self.n_jobs), to_the_end=True), sign * costs)
-        if not gold.index.size:
-            other = "max" if self.sense == "min" else "min"
-            raise ValueError(
-                "The best decision of every example is to take no part, so that there is nothing to learn: "
-                f"check the signs of the costs, or give sense={other!r}."
-            )
         if isinstance(asked.structure, OwnStructure) and asked.structure.instances is None:
             refuse_wrong_oracle(asked.structure, asked.scoring.shapes, gold)
         return gold
