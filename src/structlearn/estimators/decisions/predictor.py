@@ -169,7 +169,7 @@ class DecisionPredictor(DecisionEstimator):
                 refuse_on_cluster(self, instances, known_costs)
                 train_decisions_on(client, self, X, costs, sample_weight)
                 return self
-            asked, flat, gold, weight = self._read(X, costs, sample_weight, instances)
+            asked, flat, gold, weight = self._read_examples(X, costs, sample_weight, instances)
             refuse_nothing(gold, self.sense)
             known = self._flat_known_costs(known_costs, asked)
             if self.chosen_loss().name == "two-stage":
@@ -188,10 +188,10 @@ class DecisionPredictor(DecisionEstimator):
         self, X: Any, costs: Costs, sample_weight: ArrayLike | None, classes: Array | None = None
     ) -> TrainingProblem[Structure]:
         """Make a training problem of features and costs, as `train_on` asks for it: there are no classes."""
-        asked, flat, gold, weight = self._read(X, costs, sample_weight, None)
-        return self._problem(asked, self._part_costs(asked, flat, gold), gold, weight)
+        asked, flat, gold, weight = self._read_examples(X, costs, sample_weight, None)
+        return self._training_problem(asked, self._part_costs(asked, flat, gold), gold, weight)
 
-    def _read(
+    def _read_examples(
         self, X: Any, costs: Costs, sample_weight: ArrayLike | None, instances: Instances
     ) -> tuple[DecisionExamples, Array, SparseVertices, Array | None]:
         """Return examples, their costs end to end, the best decisions by these, and example weights."""
@@ -202,7 +202,7 @@ class DecisionPredictor(DecisionEstimator):
         flat = asked.flatten(true, "costs")
         return asked, flat, self._gold(asked, flat), weight
 
-    def _problem(
+    def _training_problem(
         self, asked: DecisionExamples, part_costs: Array, gold: SparseVertices, weight: Array | None
     ) -> TrainingProblem[Structure]:
         memory = Memory(self.memory)
@@ -227,7 +227,7 @@ class DecisionPredictor(DecisionEstimator):
         self, asked: DecisionExamples, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
     ) -> None:
         part_costs = self._part_costs(asked, costs, gold) + self._factor * known
-        problem = self._problem(asked, part_costs, gold, weight)
+        problem = self._training_problem(asked, part_costs, gold, weight)
         if self.chosen_loss().name == "perturbed":
             which, problem = with_noise(problem, self.n_samples, self.noise, drawn_seed(self.random_state))
             rows = asked.rows[which.parts if self._of_parts else which.examples]
