@@ -145,7 +145,7 @@ def wait_for(happened, seconds=600):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("after", [0.0, 0.1])
+@pytest.mark.parametrize("after", [0.0, pytest.param(0.1, marks=pytest.mark.long)])
 def test_a_worker_killed_while_the_cluster_starts(tmp_path, after):
     pack(tmp_path / "packed", "classes", *data(NAME))
     command = [sys.executable, "-c", "from structlearn.cli import main; main()"]

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from in_process import Here
-from problems import TOL, assert_brackets
+from problems import TOL
 from scipy import sparse
 
 from structlearn import DecisionPredictor
@@ -67,8 +67,8 @@ def test_the_optimum_is_that_of_one_machine(name):
     one, other = found.certificate_, here.certificate_
     assert one.converged
     assert one.primal >= one.dual
-    assert max(one.dual, other.dual) <= min(one.primal, other.primal) + 1e-12
-    assert_brackets(found.history_, (other.primal + other.dual) / 2)
+    assert (found.history_["dual"] <= other.primal + 1e-9).all()
+    assert (found.history_["primal"] >= other.dual - 1e-9).all()
     assert (found.part_shape_, found.regularization_) == (here.part_shape_, here.regularization_)
     assert found.get_params() == here.get_params()
     assert found.score(X, costs) == pytest.approx(here.score(X, costs), abs=0.02)
