@@ -28,6 +28,7 @@ def share():
     for number, kind in enumerate(KINDS):
         wanted = any(f"/ {one} / float64 / l2" in str(kind) for one in COMPILED.get(kind.problem, ()))
         wanted |= kind.penalty == "elasticnet" and kind.problem is chain_problems.Chains
+        wanted |= kind.penalty == "nonnegative" and kind.problem is part_problems.LocalCopy
         for turn in range(4 if wanted else 2 if kind.problem in PLAIN else 0):
             yield pytest.param(number + turn * len(KINDS), id=f"{kind}, {turn}")
     yield pytest.param(174, id="a projection whose sums are right to 1e-12, at scores of 1e6")
@@ -66,6 +67,16 @@ def test_a_false_certificate_is_caught(trained, change, sentence):
     assert fits.complaints(model, problem, kind) == []
     model.certificate_ = replace(model.certificate_, **change(model.certificate_))
     assert any(sentence in one for one in fits.complaints(model, problem, kind))
+
+
+def test_a_negative_weight_is_caught_where_none_may_be(trained):
+    _, model, written, _ = trained
+    assert model.weights_.min() < 0
+    bound = written._replace(penalty="nonnegative")
+    assert bound.regularizer(model.weights_) == np.inf
+    assert min(best.min() for best in best_weights(bound)) >= 0
+    found = min(float(bound.value(best).above) for best in best_weights(bound))
+    assert written.value(model.weights_).below <= found <= bound.at_zero()
 
 
 def test_other_weights_than_those_certified_are_caught(trained):

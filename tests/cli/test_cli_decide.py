@@ -71,6 +71,7 @@ def python_model(**parameters):
             ("--early-stopping", "--validation-fraction", "0.3", "--no-intercept"),
             {"early_stopping": True, "validation_fraction": 0.3, "fit_intercept": False},
         ),
+        (("--positive", "--sense", "max"), {"positive": True, "sense": "max"}),
     ],
 )
 def test_files_are_those_of_python_to_the_byte(run, files, tmp_path, monkeypatch, flags, parameters):
@@ -79,10 +80,18 @@ def test_files_are_those_of_python_to_the_byte(run, files, tmp_path, monkeypatch
     monkeypatch.setattr(two_stage, "time", still)
     run("train", "decide", files[0], "--out", tmp_path / "shell", *flags)
     found = python_model(**parameters)
-    baseline = python_model(loss="two-stage", fit_intercept=parameters.get("fit_intercept", True))
+    same = {name: parameters[name] for name in {"fit_intercept", "positive", "sense"} & {*parameters}}
+    baseline = python_model(loss="two-stage", **same)
     notes = {"task": "decide", "format": "npz"}
     save_bundle(Bundle(found, notes, arrays={"two_stage": baseline.weights_}), tmp_path / "python")
     assert (tmp_path / "shell").read_bytes() == (tmp_path / "python").read_bytes()
+
+
+def test_weights_of_costs_are_not_negative(run, files, tmp_path):
+    run("train", "decide", files[0], "--out", tmp_path / "model.st", "--positive")
+    model = load(tmp_path / "model.st")
+    assert python_model().weights_.min() < 0 <= model.weights_.min()
+    assert model.positive
 
 
 def test_figures_by_hand(run, files, model):
@@ -247,6 +256,8 @@ def test_the_page(run, files, model, tmp_path):
         (("--loss", "hinge"), "Unknown loss 'hinge'"),
         (("--sense", "up"), "Unknown sense 'up'"),
         (("--alpha", "0"), "--alpha must be above 0; got 0.0."),
+        (("--positive", "--solver", "bcfw"), "with --positive; use one of 'stochastic-extragradient'."),
+        (("--positive", "--regularization", "0"), "with --positive needs --regularization > 0; raise it."),
         (("--target", "costs"), "--target goes with tables"),
     ],
 )

@@ -131,6 +131,7 @@ def test_packed_costs_that_do_not_fit_are_refused(tmp_path):
     [
         ({"loss": "perturbed"}, {}, "A cluster trains decisions with loss='spo\\+'"),
         ({"loss": "two-stage"}, {}, "A cluster trains decisions with loss='spo\\+'"),
+        ({"positive": True}, {}, "positive needs all examples in one place"),
         ({"early_stopping": True}, {}, "early_stopping needs all examples in one place"),
         ({}, {"instances": [PATHS] * 24}, "Instances of single examples are not split over a cluster"),
         ({}, {"known_costs": np.zeros((24, 12))}, "Known costs are not split over a cluster"),

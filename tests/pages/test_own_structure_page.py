@@ -12,8 +12,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "own-structure.md"
 @pytest.fixture(scope="module")
 def pieces():
     """The page's code: the data and the plain structure, the compiled one, the network."""
-    data, plain, check, compiled, network = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    return {"plain": data + plain + check, "compiled": compiled, "network": network}
+    data, plain, positive, check, compiled, network = re.findall(
+        r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL
+    )
+    return {"plain": data + plain + positive + check, "compiled": compiled, "network": network}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,13 @@ def test_the_plain_and_the_compiled_structure_reach_one_optimum(names):
         assert model.certificate_.converged
         assert right(model.predict(names["X"]), names["y"]) > 0.7
     assert plain.certificate_.primal == pytest.approx(compiled.certificate_.primal, abs=2e-3)
+
+
+def test_weights_that_are_not_negative_cost_a_higher_objective(names):
+    free, bound = names["model"], names["upward"]
+    assert free.coef_.min() < 0 <= bound.coef_.min()
+    assert bound.certificate_.converged
+    assert bound.certificate_.primal > free.certificate_.dual
 
 
 def test_the_check_finds_no_problem(names):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, build, entropic_optimum, quadratic_optimum
-from structlearn.problem.penalties import ElasticNet, SquaredL2, squared_part, threshold
+from structlearn.problem.penalties import DeadZone, ElasticNet, SquaredL2, dead_zone, squared_part
 from structlearn.problem.regularizers import Shannon, SquaredNorm
 from structlearn.solvers import StochasticExtragradient, Stopping, solve
 from structlearn.solvers.bcfw.lead import nearer, squares
@@ -103,21 +103,21 @@ def test_following_is_many_small_proximal_steps(w, v):
     for _ in range(steps):
         moved = slow + tau * v
         slow = np.sign(moved) * max(abs(moved) - tau * 0.5, 0.0) / (1 + tau)
-    assert nearer(w, v, (1 + tau) ** -steps, 0.5) == pytest.approx(slow, abs=3e-5)
+    assert nearer(w, v, (1 + tau) ** -steps, 0.5, False) == pytest.approx(slow, abs=3e-5)
 
 
 def test_following_ends_at_w_of_z_and_starts_at_w():
     v = np.linspace(-2, 2, 41)
     for w in (-1.0, 0.0, 0.7):
-        ends = [nearer(w, one, 0.0, 0.5) for one in v]
+        ends = [nearer(w, one, 0.0, 0.5, False) for one in v]
         np.testing.assert_allclose(ends, np.sign(v) * np.maximum(np.abs(v) - 0.5, 0), atol=1e-15)
-        np.testing.assert_allclose([nearer(w, one, 1.0, 0.5) for one in v], w, atol=1e-15)
+        np.testing.assert_allclose([nearer(w, one, 1.0, 0.5, False) for one in v], w, atol=1e-15)
         assert not np.signbit([one for one in ends if one == 0]).any()
 
 
 def test_squares_are_those_of_soft_weights():
     v = np.random.default_rng(0).normal(size=50)
-    square, whole = squares(v / 2, v / 2, 1.0, 0.6)
+    square, whole = squares(v / 2, v / 2, 1.0, 0.6, False)
     soft = np.maximum(np.abs(v) - 0.6, 0)
     assert (square, whole) == (pytest.approx(soft @ soft), pytest.approx(v @ v))
 
@@ -125,5 +125,5 @@ def test_squares_are_those_of_soft_weights():
 def test_parts_of_penalties():
     assert squared_part(NET, 7.0) == pytest.approx(0.12)
     assert squared_part(SquaredL2(7.0), 7.0) == squared_part(ElasticNet(7.0), 7.0) == 7.0
-    assert threshold(SquaredL2(7.0)) == 0.0
-    assert threshold(NET) == pytest.approx(2 / 3)
+    assert dead_zone(SquaredL2(7.0)) == DeadZone(0.0, False)
+    assert dead_zone(NET) == DeadZone(pytest.approx(2 / 3), False)

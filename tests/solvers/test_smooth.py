@@ -3,10 +3,11 @@
 import cvxpy
 import numpy as np
 import pytest
+from cvxpy.transforms import indicator
 
 from brute import BOUNDED, STRUCTURES, Problem, build, entropic_optimum, quadratic_optimum
 from structlearn.problem.objective import Objective
-from structlearn.problem.penalties import ElasticNet, GroupNorm, SquaredL2
+from structlearn.problem.penalties import ElasticNet, GroupNorm, NonNegative, SquaredL2
 from structlearn.problem.regularizers import Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.scoring import PartScoring
 from structlearn.solvers import (
@@ -237,6 +238,10 @@ PENALTIES = {
         lambda w: 0.08 * sum(cvxpy.norm(w[g == GROUPS], 2) for g in range(4)),
     ),
     "l2": (SquaredL2(0.05), lambda w: 0.025 * cvxpy.sum_squares(w)),
+    "nonnegative": (
+        NonNegative(0.05),
+        lambda w: 0.025 * cvxpy.sum_squares(w) + indicator([w >= 0]),
+    ),
 }
 
 

@@ -96,7 +96,10 @@ def _kinds() -> list[Kind]:
         "hinge": ("auto", "bcfw", "fw", "cutting-plane", "n-slack"),
         "softmax": ("sdca", "seg", "lbfgs"),
     }
-    return found + _all(latents.LatentGraphs, latent)
+    found += _all(latents.LatentGraphs, latent)
+    for problem in (parts.LocalCopy, parts.OwnCompiled, parts.WholeChains):
+        found += [Kind(problem, loss, "seg", rows[0], "nonnegative") for loss in ("hinge", "sparsemax")]
+    return [*found, Kind(parts.LocalCopy, "sparsemax", "proximal", rows[0], "nonnegative")]
 
 
 def _all(
@@ -188,6 +191,8 @@ def draw_settings(rng: Rng, kind: Kind) -> dict[str, Any]:
     if kind.penalty == "ball":
         radius = float(10.0 ** rng.uniform(-4, 3))
         settings["solver_options"] = {**(settings["solver_options"] or {}), "radius": radius}
+    elif kind.penalty == "nonnegative":
+        settings["positive"] = True
     elif kind.penalty != "l2":
         settings["penalty"] = kind.penalty
     if kind.penalty == "elasticnet":

@@ -34,7 +34,7 @@ def _column_scale(written: Written) -> Array:
     largest = np.maximum(largest.astype(np.float64), 1e-300)
     at_zero = written.at_zero()
     reach = written.strength if written.penalty == "ball" else at_zero / written.strength
-    if written.penalty == "l2":
+    if written.penalty in ("l2", "nonnegative"):
         reach = np.sqrt(2 * reach)
     if written.penalty == "elasticnet":
         reach = min(reach / max(written.ratio, 1e-300), np.sqrt(2 * reach / (1 - written.ratio)))
@@ -138,7 +138,7 @@ def _entmax15(t: Array) -> tuple[float, Array, Array]:
 
 
 def _by_cones(written: Written, scale: Array) -> list[Array]:
-    """Norms of w and balls, through cvxpy: losses over outputs as it knows them."""
+    """Norms of w, balls and w >= 0, through cvxpy: losses over outputs as it knows them."""
     unit = written.at_zero()
     v, value, limits = cvxpy.Variable(scale.size), 0, []
     for weight, table, one in zip(_weights(written), _tables(written, scale), written.examples):
@@ -146,6 +146,9 @@ def _by_cones(written: Written, scale: Array) -> list[Array]:
     w = cvxpy.multiply(scale, v)
     if written.penalty == "ball":
         limits = [cvxpy.norm(w / written.strength) <= 1]
+    elif written.penalty == "nonnegative":
+        limits = [v >= 0]
+        value = value + written.strength / unit / 2 * cvxpy.sum_squares(w)
     elif written.penalty == "l1":
         value = value + written.strength / unit * cvxpy.norm1(w)
     elif written.penalty == "elasticnet":
@@ -162,6 +165,8 @@ def _by_cones(written: Written, scale: Array) -> list[Array]:
 
 
 def _inside(written: Written, v: Array, scale: Array) -> Array:
+    if written.penalty == "nonnegative":
+        return np.maximum(v, 0.0)
     if written.penalty != "ball":
         return v
     return v * min(1.0, written.strength / max(float(np.linalg.norm(scale * v)), 1e-300))

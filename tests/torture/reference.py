@@ -49,7 +49,8 @@ class Written(NamedTuple):
     examples: list[Example]
     loss: str
     strength: float
-    #: "l2", "l1", "elasticnet", "group" (columns of w as a table of so many rows), "ball" (||w|| <= strength)
+    #: "l2", "l1", "elasticnet", "group" (columns of w as a table of so many rows), "ball" (||w|| <=
+    #: strength), "nonnegative" ("l2" with w >= 0)
     penalty: str = "l2"
     rows: int = 1
     #: of the elastic net, R = strength (ratio ||w||_1 + (1 - ratio)/2 ||w||^2)
@@ -88,6 +89,8 @@ class Written(NamedTuple):
             return self.strength * np.sqrt(np.square(w.reshape(self.rows, -1)).sum(axis=0)).sum()
         if self.penalty == "ball":
             return EXTENDED(0 if np.sqrt(w @ w) <= self.strength * (1 + 2e-12) else np.inf)
+        if self.penalty == "nonnegative" and (w < 0).any():
+            return EXTENDED(np.inf)
         return EXTENDED(self.strength) / 2 * (w @ w)
 
 

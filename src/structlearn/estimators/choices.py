@@ -18,7 +18,7 @@ from structlearn.core.sentences import ParameterError, Statement
 from structlearn.problem.penalties import Ball
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.checkpoint import Checkpoint
-from structlearn.solvers.registry import SOLVERS, SolverEntry, structured_solvers, whole_name
+from structlearn.solvers.registry import NONNEGATIVE, SOLVERS, SolverEntry, structured_solvers, whole_name
 from structlearn.solvers.solver import Solver
 
 #: What solver="auto" stands for, by the family of the loss: the first that has the options that are given.
@@ -51,6 +51,21 @@ def ball_of(options: Mapping[str, object] | None) -> Ball | None:
     """Return the constraint ||w|| <= radius that replaces the penalty if the options have a radius."""
     radius = (options or {}).get("radius")
     return None if radius is None else Ball(check_number("radius", radius, strict=True))
+
+
+def penalty_of(estimator: object) -> str:
+    """Return the name of an estimator's penalty, as solvers know it; ParameterError for a bad `positive`."""
+    positive = getattr(estimator, "positive", False)
+    if not isinstance(positive, bool | np.bool_):
+        raise ParameterError("{positive} must be True or False; got {given}.", given=repr(positive))
+    return NONNEGATIVE if positive else str(getattr(estimator, "penalty", "l2"))
+
+
+def name_penalty(penalty: str) -> Statement:
+    """Return the parameter that asks for a penalty."""
+    if penalty == NONNEGATIVE:
+        return Statement("{positive=True}")
+    return Statement("{penalty=}", penalty=penalty)
 
 
 def make_solver(
@@ -121,6 +136,8 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
             loss=loss,
         )
     fit = [one.name for one in SOLVERS.values() if family in one.trains and penalty in one.penalties]
+    if not fit and penalty == NONNEGATIVE:
+        raise ParameterError("{positive=True} does not go with {loss=}; use {loss=hinge}.", loss=loss)
     if not fit:
         raise ParameterError(
             "{penalty=} needs a smooth loss such as 'softmax'; {loss=} takes 'l2'.",
@@ -128,24 +145,33 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
             loss=loss,
         )
     if solver not in fit:
-        what = "{loss=}" if penalty == "l2" else "{loss=} with {penalty=}"
+        what = "{loss=}" if penalty == "l2" else "{loss=} with {penalised}"
         raise ParameterError(
             f"Solver {{name}} cannot train {what}; use one of {{fit}}.",
             name=repr(solver),
             loss=loss,
-            penalty=penalty,
+            penalised=name_penalty(penalty),
             fit=", ".join(map(repr, fit)),
         )
     if "regularization" in entry.needs and regularization == 0:
-        smooth = Statement("{solver=lbfgs}")
-        other = Statement(
-            "{solver=stochastic-subgradient} with {solver_options=}", solver_options={"step": "diminishing"}
-        )
+        _refuse_zero(solver, family, penalty)
+
+
+def _refuse_zero(solver: str, family: str, penalty: str) -> None:
+    """Raise ValueError: the solver needs lambda > 0."""
+    if penalty == NONNEGATIVE:
         raise ParameterError(
-            "Solver {name} works on the dual and needs {regularization} > 0; for 0 use {instead}.",
-            name=repr(solver),
-            instead=smooth if family == "smooth" else other,
+            "Solver {name} with {positive=True} needs {regularization} > 0; raise it.", name=repr(solver)
         )
+    smooth = Statement("{solver=lbfgs}")
+    other = Statement(
+        "{solver=stochastic-subgradient} with {solver_options=}", solver_options={"step": "diminishing"}
+    )
+    raise ParameterError(
+        "Solver {name} works on the dual and needs {regularization} > 0; for 0 use {instead}.",
+        name=repr(solver),
+        instead=smooth if family == "smooth" else other,
+    )
 
 
 def _refuse_penalty(solver: Solver, penalty: str) -> None:
@@ -153,7 +179,9 @@ def _refuse_penalty(solver: Solver, penalty: str) -> None:
     if penalty not in getattr(solver, "penalties", (penalty,)):
         kind = type(solver).__name__
         raise ParameterError(
-            "The solver {kind} does not take {penalty=}; use {solver=auto}.", kind=kind, penalty=penalty
+            "The solver {kind} does not take {penalised}; use {solver=auto}.",
+            kind=kind,
+            penalised=name_penalty(penalty),
         )
 
 

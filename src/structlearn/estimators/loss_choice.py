@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structlearn.core.registry import resolve_name
 from structlearn.core.sentences import Statement
+from structlearn.estimators.choices import name_penalty, penalty_of
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SOLVERS, whole_name
 from structlearn.solvers.solver import Solver
@@ -77,7 +78,7 @@ def _trainable(estimator: StructuredEstimator[Any], loss: str) -> bool:
     solver, family = estimator.solver, LOSSES[loss].family
     if not isinstance(solver, str):
         return _trains(solver, family)
-    penalty, options = getattr(estimator, "penalty", "l2"), set(estimator.solver_options or ())
+    penalty, options = penalty_of(estimator), set(estimator.solver_options or ())
     if solver == "auto":
         entries = [SOLVERS[name] for name in estimator.usual_solvers.get(family, ())]
         if penalty != "l2":
@@ -101,13 +102,13 @@ def _trains(solver: Solver, family: str) -> bool:
 
 def _cause(estimator: StructuredEstimator[Any]) -> Statement:
     """Return the parameter that decides about the loss, with its value; the usual loss is named next."""
-    solver, penalty = estimator.solver, getattr(estimator, "penalty", "l2")
+    solver, penalty = estimator.solver, penalty_of(estimator)
     if not isinstance(solver, str):
         return Statement("the solver {kind} does not train", kind=type(solver).__name__)
     if solver != "auto":
         return Statement("{solver=} does not train", solver=solver)
     if penalty != "l2":
-        return Statement("{penalty=} does not go with", penalty=penalty)
+        return Statement("{penalised} does not go with", penalised=name_penalty(penalty))
     return Statement("solver_options do not go with")
 
 

@@ -15,7 +15,7 @@ from structlearn.estimators.regression.regressor import LinearRegressor
 from structlearn.estimators.scikit import Table, clone_unfitted
 from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs
-from structlearn.problem.penalties import ElasticNet, GroupNorm
+from structlearn.problem.penalties import ElasticNet, GroupNorm, NonNegative
 
 #: The largest share of P(0) by which the objective can fall at the strongest lambda of the squared norm.
 _SHARE = 0.5
@@ -28,7 +28,8 @@ def regularization_values(
 
     The strongest follows from the gradient of the losses at w = 0, u, and their mean there, P(0). With the
     squared norm the dual bound says that no weights lower the objective by more than ||u||^2 / (2 lambda):
-    at the strongest lambda that is half of P(0). With a penalty that leaves few weights it is the least
+    at the strongest lambda that is half of P(0) (of u only what is positive counts if no weight may be
+    negative). With a penalty that leaves few weights it is the least
     lambda at which all weights are zero. The weakest is `width` times the strongest.
 
     Parameters
@@ -70,6 +71,7 @@ def _scale(penalty: object, u: Array, at_zero: float) -> float:
         return float(np.sqrt(np.bincount(penalty.group, weights=u * u)).max())
     if isinstance(penalty, ElasticNet) and penalty.ratio > 0:
         return float(np.abs(u).max()) / penalty.ratio
+    u = np.maximum(u, 0.0) if isinstance(penalty, NonNegative) else u
     return float(u @ u) / (2 * _SHARE * at_zero) if at_zero > 0 else 0.0
 
 

@@ -43,6 +43,9 @@ class StructuredPredictor(PartEstimator[Structure]):
         output is its 0/1 part vector and the cost is Hamming over parts.
     scoring : callable, optional
         Turns one example x into its features, of shape (n_parts, d). Without it, x is those features.
+    positive : bool
+        Whether no weight may be negative, the intercept's included: a larger feature then never makes a part
+        worse. For all losses but the perceptron.
 
     Attributes
     ----------
@@ -66,6 +69,7 @@ class StructuredPredictor(PartEstimator[Structure]):
     structure: object = field(default=None, kw_only=False)
     scoring: Callable[[Any], ArrayLike] | None = field(default=None, kw_only=False)
     fit_intercept: bool = False
+    positive: bool = False
 
     def fit(
         self,

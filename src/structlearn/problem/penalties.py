@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -153,6 +153,29 @@ class ElasticNet:
         return abs(cost) / self.strength if self.strength > 0 else 0.0
 
 
+@dataclass(frozen=True)
+class NonNegative:
+    """R(w) = lambda/2 ||w||^2 where w >= 0, else infinite; R*(u) = ||max(u, 0)||^2 / (2 lambda)."""
+
+    strength: float
+
+    def value(self, w: Array) -> float:
+        return self.strength / 2 * float(w @ w) if w.min(initial=0.0) >= 0 else np.inf
+
+    def prox(self, v: Array, step: float) -> Array:
+        return np.maximum(v, 0.0) / (1 + step * self.strength)
+
+    def shrink(self, u: Array) -> float:
+        return 1.0 if self.strength > 0 or u.max(initial=0.0) <= 0 else 0.0
+
+    def conjugate(self, u: Array) -> float:
+        above = np.maximum(u, 0.0)
+        return float(above @ above) / (2 * self.strength) if self.strength > 0 else 0.0
+
+    def slope(self, u: Array, cost: float) -> float:
+        return float(np.linalg.norm(np.maximum(u, 0.0))) / self.strength if self.strength > 0 else 0.0
+
+
 def squared_part(penalty: Penalty, regularization: float) -> float:
     """Return the factor of ||w||^2 / 2 in an elastic net; of any other penalty `regularization` itself."""
     if isinstance(penalty, ElasticNet) and penalty.ratio < 1:
@@ -160,11 +183,20 @@ def squared_part(penalty: Penalty, regularization: float) -> float:
     return float(regularization)
 
 
-def threshold(penalty: Penalty) -> float:
-    """Return t in w(z) = soft(u(z) / squared part, t): zero, unless the penalty is an elastic net."""
-    if not isinstance(penalty, ElasticNet):
-        return 0.0
-    return penalty.strength * penalty.ratio / penalty.squared
+class DeadZone(NamedTuple):
+    """Where v = u(z) / squared part leaves a weight zero: [-t, t], or up to t if none may be negative."""
+
+    threshold: float = 0.0
+    positive: bool = False
+
+
+def dead_zone(penalty: Penalty) -> DeadZone:
+    """Return where w(z) is zero; beyond that it is the distance. The squared norm has no such zone."""
+    if isinstance(penalty, NonNegative):
+        return DeadZone(positive=True)
+    if isinstance(penalty, ElasticNet):
+        return DeadZone(penalty.strength * penalty.ratio / penalty.squared)
+    return DeadZone()
 
 
 @dataclass(frozen=True)

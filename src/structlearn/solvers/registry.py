@@ -75,8 +75,10 @@ class SolverEntry:
         return made
 
 
-#: Names of all penalties.
-PENALTIES = ("l2", "l1", "elasticnet", "group")
+#: Names of the penalties that are norms, and of all: estimators with positive=True have "nonnegative".
+NORMS = ("l2", "l1", "elasticnet", "group")
+NONNEGATIVE = "nonnegative"
+PENALTIES = (*NORMS, NONNEGATIVE)
 
 SOLVERS: Registry[SolverEntry] = Registry(
     "solver",
@@ -165,7 +167,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
         SolverEntry(
             *("proximal", "structlearn.solvers:Proximal", (SMOOTH, SQUARES)),
             default="sparse penalties on smooth losses",
-            when='penalties "l1" and "group"; "elasticnet", too',
+            when='penalties "l1" and "group"; "elasticnet" and `positive=True`, too',
             step="accelerated proximal gradient",
             compared=12,
         ),

@@ -109,6 +109,7 @@ _OF_TRAINING = (
     "connectivity",
     "alpha",
     "sense",
+    "positive",
     "n_samples",
     "noise",
     "early_stopping",
@@ -311,6 +312,10 @@ class DecideOptions(ClusterOptions):
             values=lambda: ("min", "max"),
         ),
     ] = None
+    positive: Annotated[
+        bool,
+        switch("--positive", "Let no weight of the predicted costs be negative, the intercept's included."),
+    ] = False
     n_samples: Annotated[
         int | None, option("N", "With --loss perturbed: draws of noise per example.  [default: 10]")
     ] = None
@@ -338,5 +343,5 @@ class DecideOptions(ClusterOptions):
         ):
             if getattr(self, name) is not None and not given:
                 raise ValueError(f"--{name.replace('_', '-')} goes with {flag}.")
-        own = ("alpha", "sense", "n_samples", "noise", "early_stopping", "validation_fraction")
+        own = ("alpha", "sense", "positive", "n_samples", "noise", "early_stopping", "validation_fraction")
         return super().parameters() | given_options(self, *own)

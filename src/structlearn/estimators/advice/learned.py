@@ -63,12 +63,16 @@ def warn_of_nothing(
 
 
 def _advice(estimator: StructuredEstimator[Any]) -> Statement:
-    other = trained_loss(estimator) != "softmax" and "softmax" in estimator.usual_losses
+    other = ""
+    if getattr(estimator, "positive", False):
+        other = Statement("{positive=False} or ")
+    elif trained_loss(estimator) != "softmax" and "softmax" in estimator.usual_losses:
+        other = Statement("{loss=softmax} or ")
     used = getattr(estimator, "regularization_", estimator.regularization)
     return Statement(
-        "train with {softmax}a {regularization} below {used}, or scale the features, as with "
+        "train with {other}a {regularization} below {used}, or scale the features, as with "
         "{row_transformer=StandardScaler()}.",
-        softmax=Statement("{loss=softmax} or ") if other else "",
+        other=other,
         used=f"{used:g}",
     )
 

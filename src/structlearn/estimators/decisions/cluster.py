@@ -46,6 +46,8 @@ def refuse_on_cluster(estimator: DecisionPredictor, instances: Instances, known_
         raise ValueError("Instances of single examples are not split over a cluster; train on them here.")
     if known_costs is not None:
         raise ValueError("Known costs are not split over a cluster; train with them here.")
+    if estimator.positive:
+        raise ParameterError("{positive} needs all examples in one place; leave it out on a cluster.")
     if estimator.early_stopping:
         raise ParameterError("{early_stopping} needs all examples in one place; leave it out on a cluster.")
 

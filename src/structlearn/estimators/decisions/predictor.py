@@ -16,10 +16,7 @@ from structlearn.estimators.choices import check_number, cost_options, one_of, t
 from structlearn.estimators.decisions.base import DecisionEstimator
 from structlearn.estimators.decisions.costs import Costs, check_one_each, cost_arrays
 from structlearn.estimators.decisions.early_stopping import ValidationChoice, ValidationRegret, set_aside
-from structlearn.estimators.decisions.features import (
-    part_scoring,
-    scaled_rows,
-)
+from structlearn.estimators.decisions.features import part_scoring, scaled_rows
 from structlearn.estimators.decisions.layout import (
     DecisionExamples,
     Instances,
@@ -73,6 +70,9 @@ class DecisionPredictor(DecisionEstimator):
     regularization : float or "auto"
         lambda in P(B) = lambda/2 ||B||^2 + mean loss. "auto" is in proportion to P(0), to the mean squared
         length of a row of features, and to one over that of the costs; `regularization_` is what it was.
+    positive : bool
+        Whether no weight B of the predicted costs may be negative, the intercept's included, whatever the
+        sense: a larger feature then never makes a part cheaper (with sense="max", worth less).
     tol : float
         Training ends when the duality gap is at most this share of P(0).
     n_samples, noise : int, float
@@ -105,6 +105,7 @@ class DecisionPredictor(DecisionEstimator):
 
     loss: str = "spo+"
     regularization: float | str = "auto"  # type: ignore[assignment]
+    positive: bool = False
     n_samples: int = 10
     noise: float = 1.0
     early_stopping: bool = False
@@ -156,8 +157,8 @@ class DecisionPredictor(DecisionEstimator):
             Examples for early stopping, in the place of those that it would leave out of training. X may be
             `structlearn.estimators.decisions.rows.DecisionRows`, with known costs and instances.
         client : distributed.Client, optional
-            Train on its cluster (see `structlearn.distributed`), without instances, known costs and early
-            stopping, with the loss "spo+", "imitation" or "sparsemax".
+            Train on its cluster (see `structlearn.distributed`), without instances, known costs, early
+            stopping and `positive`, with the loss "spo+", "imitation" or "sparsemax".
         """
         with fresh_fit(self):
             self.check_parameters()
@@ -271,12 +272,9 @@ class DecisionPredictor(DecisionEstimator):
         table = targets.reshape(-1, 1) if self._of_parts else targets.reshape(n, -1)
         of_rows = np.repeat(share, sizes) if self._of_parts else share
         given = None if isinstance(self.regularization, str) else self.regularization
-        found = fit_two_stage(rows, table, of_rows, given, self.tol)
-        self.structure_, self.weights_, self.loss_ = (
-            asked.structure,
-            found.weights.ravel(),
-            self.chosen_loss().name,
-        )
+        found = fit_two_stage(rows, table, of_rows, given, self.tol, positive=self.positive)
+        self.structure_, self.weights_ = asked.structure, found.weights.ravel()
+        self.loss_ = self.chosen_loss().name
         self.certificate_, self.history_ = found.certificate, History([found.row])
         self.regularization_ = found.regularization
         keep_layout(self)

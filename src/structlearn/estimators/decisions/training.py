@@ -64,6 +64,7 @@ class DecisionTraining(SizedTraining[Structure]):
             problem.cost,
             regularization=strength,
             regularizer=regularizer,
+            penalty=self.penalty(problem, strength),
             sample_weight=problem.sample_weight,
             n_jobs=threads(estimator.n_jobs),
             memory=problem.memory,

@@ -19,6 +19,7 @@ from structlearn.estimators.choices import (
     make_checkpoint,
     make_solver,
     one_of,
+    penalty_of,
     threads,
 )
 from structlearn.estimators.loss_choice import AUTO, trained_loss
@@ -26,7 +27,7 @@ from structlearn.estimators.scikit import drawn_seed, warn_of_convergence
 from structlearn.estimators.training.fresh_fit import former_of, keep_layout
 from structlearn.estimators.weights.frequencies import gold_frequencies
 from structlearn.problem.objective import Objective
-from structlearn.problem.penalties import Penalty
+from structlearn.problem.penalties import NonNegative, Penalty
 from structlearn.problem.registry import LOSSES, losses_of
 from structlearn.scoring import RowScoring, Scoring
 from structlearn.solvers.progress import report_progress
@@ -97,6 +98,10 @@ class EstimatorTraining(Generic[S]):
         """Return lambda for this problem."""
         return self.estimator.regularization
 
+    def penalty(self, problem: TrainingProblem[S], strength: float) -> Penalty | None:
+        """Return R for this problem and lambda; None for the squared norm."""
+        return NonNegative(strength) if getattr(self.estimator, "positive", False) else problem.penalty
+
     def check_regularization(self) -> None:
         """Raise ValueError unless lambda is a number of at least 0."""
         check_number("regularization", self.estimator.regularization)
@@ -125,7 +130,7 @@ class EstimatorTraining(Generic[S]):
             loss,
             estimator.solver_options,
             regularization=estimator.regularization,
-            penalty=getattr(estimator, "penalty", "l2"),
+            penalty=penalty_of(estimator),
             auto=auto or estimator.usual_solvers,
         )
 
@@ -134,14 +139,15 @@ class EstimatorTraining(Generic[S]):
         estimator = self.estimator
         loss = LOSSES[trained_loss(estimator)]
         ball = ball_of(estimator.solver_options)
+        strength = 0.0 if loss.family == "perceptron" or ball else self.strength(problem)
         return Objective(
             problem.structure,
             problem.scoring,
             problem.gold,
             problem.cost if loss.cost_augmented else np.zeros_like(problem.cost),
-            regularization=0.0 if loss.family == "perceptron" or ball else self.strength(problem),
+            regularization=strength,
             regularizer=loss.regularizer,
-            penalty=ball or problem.penalty,
+            penalty=ball or self.penalty(problem, strength),
             sample_weight=problem.sample_weight,
             active=problem.active,
             n_jobs=threads(estimator.n_jobs),

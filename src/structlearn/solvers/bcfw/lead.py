@@ -12,7 +12,8 @@ Where m visits are made before w follows, it does so by the power m of the facto
 that of Frank-Wolfe too, with cc / (n tau) in place of lambda. For tau = 1 / (lambda n) and cc = 1, v is w.
 
 With an elastic net lambda_1 ||w||_1 + lambda_2 / 2 ||w||^2, lambda is lambda_2, and w(z) = soft(v, t) for the
-threshold t = lambda_1 / lambda_2: w follows it by proximal steps, after which most of it is zero.
+threshold t = lambda_1 / lambda_2: w follows it by proximal steps, after which most of it is zero. Where no
+weight may be negative, w(z) = max(v - t, 0): the dead zone of v, [-t, t], then reaches down to -infinity.
 """
 
 from __future__ import annotations
@@ -62,25 +63,31 @@ MEAN_COST, MEANT, SWEEPS, FIRST_GAP, FOLLOWED = range(5)
 
 
 @kernel
-def follow(w: Array, anchor: Array, ratio: float, left: float, next_ratio: float, threshold: float) -> None:
-    """Move w towards soft(v, threshold) until `left` of the way is left; v = anchor + ratio w stays.
+def follow(
+    w: Array, anchor: Array, ratio: float, left: float, next_ratio: float, threshold: float, positive: bool
+) -> None:
+    """Move w towards w(z) until `left` of the way is left; v = anchor + ratio w stays.
 
     The anchor is then that of another ratio.
     """
     for j in range(w.size):
         v = anchor[j] + ratio * w[j]
-        w[j] = nearer(w[j], v, left, threshold)
+        w[j] = nearer(w[j], v, left, threshold, positive)
         anchor[j] = v - next_ratio * w[j]
 
 
 @jitable
-def nearer(w: float, v: float, left: float, threshold: float) -> float:
+def nearer(w: float, v: float, left: float, threshold: float, positive: bool) -> float:
     """Return one weight after proximal steps w <- prox_{tau R}(w + tau u), where v = u / lambda_2.
 
     Without a threshold w <- v + left (w - v). With one, a weight above zero goes towards v - threshold in the
     same way, one below zero towards v + threshold. Zero, where they get to it, keeps those with |v| within
-    the threshold, and lets others go on for the time that remains.
+    the threshold, and lets others go on for the time that remains. Where weights must not be negative, zero
+    is where one from above stays, and where one from below is at once.
     """
+    if positive:
+        aim = v - threshold
+        return max(aim + left * (max(w, 0.0) - aim), 0.0)
     if threshold == 0.0:
         return v + left * (w - v)
     side = 1.0 if w > 0.0 or (w == 0.0 and v > 0.0) else -1.0
@@ -104,12 +111,13 @@ def join_means(w: Array, anchor: Array, weights: Array, followed: Array, ratio: 
 
 
 @kernel
-def squares(w: Array, anchor: Array, ratio: float, threshold: float) -> tuple[float, float]:
-    """Return ||w(z)||^2 and ||v||^2, where w(z) = soft(v, threshold)."""
+def squares(w: Array, anchor: Array, ratio: float, threshold: float, positive: bool) -> tuple[float, float]:
+    """Return ||w(z)||^2 and ||v||^2."""
     square = whole = 0.0
     for j in range(w.size):
-        v = abs(anchor[j] + ratio * w[j])
+        v = anchor[j] + ratio * w[j]
         whole += v * v
+        v = v if positive else abs(v)
         if v > threshold:
             square += (v - threshold) ** 2
     return square, whole

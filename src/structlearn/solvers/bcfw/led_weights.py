@@ -16,7 +16,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound, Magnitude
 from structlearn.core.threads import Team
-from structlearn.problem.penalties import Penalty, threshold
+from structlearn.problem.penalties import Penalty, dead_zone
 from structlearn.solvers.bcfw.lead import (
     FIRST_GAP,
     FOLLOWED,
@@ -32,6 +32,8 @@ from structlearn.solvers.bcfw.lead import (
 
 #: The fraction of the step in a block that would be exact if w followed at once.
 CAUTION = 0.9
+#: The factor of n tau where all weights are zero, though z has travelled: none wants to be positive.
+SHORTER = 0.01
 #: The least number of weights per thread.
 WEIGHTS_SHARED = 1 << 18
 #: A mean that spans more than this fraction of all sweeps begins anew.
@@ -102,6 +104,8 @@ class LedWeights:
     def balance_pace(self, travelled: float, balance: float, passes: int) -> Pace:
         """Return a better pace, from the sum over blocks of what z has travelled, squared."""
         far, long = np.sqrt(travelled), float(np.linalg.norm(self.w))
+        if far > 0.0 and long == 0.0 and dead_zone(self.problem.penalty).positive:
+            return self.set_pace(SHORTER / self.pace.strength)
         if not (far > 0.0 and long > 0.0):
             return self.pace
         pace = balance * long / far  # n tau
@@ -111,9 +115,9 @@ class LedWeights:
 
     def _towards(self, left: float, then: float) -> None:
         """Follow w(z) (see `lead.follow`)."""
-        ratio, limit = self.ratio, threshold(self.problem.penalty)
+        ratio, zone = self.ratio, dead_zone(self.problem.penalty)
         self._by_ranges(
-            lambda w, anchor: follow(w, anchor, ratio, left, then, limit), self.w, self.lead.anchor
+            lambda w, anchor: follow(w, anchor, ratio, left, then, *zone), self.w, self.lead.anchor
         )
 
     # ---- means and certificates ----------------------------------------------------------------------
@@ -174,7 +178,7 @@ class LedWeights:
 
     def _squares(self, w: Array, anchor: Array, ratio: float) -> tuple[float, float]:
         """Compute `lead.squares`; the order of sums does not depend on the number of threads."""
-        limit, firsts = threshold(self.problem.penalty), range(0, w.size, WEIGHTS_SHARED)
+        zone, firsts = dead_zone(self.problem.penalty), range(0, w.size, WEIGHTS_SHARED)
         ranges = [slice(first, first + WEIGHTS_SHARED) for first in firsts]
-        found = self.problem.team.deal(lambda some: squares(w[some], anchor[some], ratio, limit), ranges)
+        found = self.problem.team.deal(lambda some: squares(w[some], anchor[some], ratio, *zone), ranges)
         return sum(one for one, _ in found), sum(whole for _, whole in found)

@@ -23,6 +23,7 @@ from structlearn.solvers.bcfw.blocks import BlockPoint, BlockState
 from structlearn.solvers.bcfw.lead import Lead
 from structlearn.solvers.bcfw.led_weights import LedWeights
 from structlearn.solvers.bcfw.totals import COST, STEPS
+from structlearn.solvers.registry import NONNEGATIVE
 from structlearn.solvers.solution import DualPoint, Solution
 from structlearn.solvers.solver import Candidate
 
@@ -48,7 +49,7 @@ class StochasticExtragradient(ActiveBlocks):
     follows: int = 2
     accumulates: ClassVar[bool] = False
     leads: ClassVar[bool] = True
-    penalties: ClassVar[tuple[str, ...]] = ("l2", "elasticnet")
+    penalties: ClassVar[tuple[str, ...]] = ("l2", "elasticnet", NONNEGATIVE)
     not_options: ClassVar[frozenset[str]] = frozenset({"order", "averaging"})
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:

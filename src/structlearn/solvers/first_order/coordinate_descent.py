@@ -12,7 +12,7 @@ from structlearn.core.kernels import kernel
 from structlearn.core.rounding import Bound
 from structlearn.problem.columns import DenseColumns, SparseColumns, along, retreat
 from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, primal_and_dual
-from structlearn.solvers.registry import PENALTIES
+from structlearn.solvers.registry import NORMS
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
@@ -116,7 +116,7 @@ class CoordinateDescent(SolverBase[CoordinateState]):
 
     tol: float = 0.0
     max_sweeps: float = np.inf
-    penalties: ClassVar[tuple[str, ...]] = PENALTIES
+    penalties: ClassVar[tuple[str, ...]] = NORMS
     not_options: ClassVar[frozenset[str]] = frozenset({"tol", "max_sweeps"})
 
     def start(

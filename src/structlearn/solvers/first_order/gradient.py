@@ -95,7 +95,7 @@ class Proximal(SolverBase[ProximalState]):
     penalties: ClassVar[tuple[str, ...]] = PENALTIES
 
     def start(self, objective: Composite, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
-        w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
+        w = np.zeros(objective.n_weights) if warm is None else objective.penalty.prox(warm.w.copy(), 0.0)
         here = objective.predictions(w)
         dual = objective.dual_of_map(here.dual_map, here.cost)
         return ProximalState(w, here.primal, w, here, 1.0, 1.0, objective.n_active, dual)
