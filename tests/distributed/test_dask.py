@@ -92,7 +92,7 @@ def test_the_shell_trains_decisions_there(client, tmp_path):
     assert structlearn.load(tmp_path / "model").predict(problem.X).sum(axis=1).tolist() == [4] * 24
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [2, pytest.param(1, marks=pytest.mark.long)])
 def test_workers_killed_while_idle(client, tmp_path, number):
     train(client, tmp_path, lambda client: kill(client, number))
 
