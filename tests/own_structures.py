@@ -33,6 +33,59 @@ class CompiledChooseTwo:
     oracle = staticmethod(choose_two)
 
 
+class SoftChooseTwo(ChooseTwo):
+    """With marginals and a projection of its own."""
+
+    def marginals(self, theta):
+        """By the second elementary symmetric polynomial of x = exp theta, e2 = (s^2 - sum x^2) / 2."""
+        top = theta.max()
+        x = np.exp(theta - top)
+        others = x.sum() - x
+        e2 = float(x @ others) / 2
+        return x * others / e2, 2 * top + np.log(e2)
+
+    def project(self, theta):
+        """By bisection: sum_k clip(theta_k - tau, 0, 1) = 2."""
+        low, high = theta.min() - 1, theta.max()
+        for _ in range(100):
+            tau = (low + high) / 2
+            low, high = (tau, high) if np.clip(theta - tau, 0, 1).sum() > 2 else (low, tau)
+        return np.clip(theta - (low + high) / 2, 0, 1)
+
+
+@numba.njit
+def marginals_of_two(theta, out):
+    top = theta.max()
+    x = np.exp(theta - top)
+    out[:] = x * (x.sum() - x)
+    e2 = out.sum() / 2
+    out /= e2
+    return 2 * top + np.log(e2)
+
+
+@numba.njit
+def project_on_two(theta, out):
+    low, high = theta.min() - 1, theta.max()
+    for _ in range(100):
+        tau = (low + high) / 2
+        total = 0.0
+        for k in range(theta.size):
+            total += min(max(theta[k] - tau, 0.0), 1.0)
+        if total > 2:
+            low = tau
+        else:
+            high = tau
+    for k in range(theta.size):
+        out[k] = min(max(theta[k] - high, 0.0), 1.0)
+
+
+class CompiledSoftChooseTwo(CompiledChooseTwo):
+    """The same, compiled."""
+
+    marginals = staticmethod(marginals_of_two)
+    project = staticmethod(project_on_two)
+
+
 class PlainViterbi:
     """A structure of the library behind a plain `maximize`, which keeps it out of compiled code."""
 

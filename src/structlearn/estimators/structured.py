@@ -26,7 +26,7 @@ from structlearn.estimators.training.fresh_fit import fresh_fit
 from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs, exact_match
 from structlearn.structures import OwnStructure, Structure, as_structure
-from structlearn.structures.questions import refuse_wrong_oracle
+from structlearn.structures.refusing import refuse_wrong_oracle
 from structlearn.structures.unshared import Whole
 
 
@@ -86,8 +86,7 @@ class StructuredPredictor(PartEstimator[Structure]):
                 structure = Whole(structure)
             problem = self._problem(structure, X, y, sample_weight)
             if isinstance(structure, OwnStructure):
-                if instances is None:
-                    refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
+                refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
                 self._warn_of_threads(structure)
             training_of(self).run(problem)
         return self

@@ -80,6 +80,8 @@ class Structure(ABC):
     n_shared: int = 0
     #: Where an output may leave parts off, the probability from which on a part is worth taking.
     threshold: float = 0.0
+    #: Relative error of marginals and of log Z, beyond that of rounding.
+    marginals_accuracy: float = 0.0
     #: Why there are no marginals, where there are none.
     no_marginals: str = ""
     #: Number of axes of a part vector: a matching writes its parts as an (m, n) table.

@@ -1,8 +1,9 @@
-"""Answers of a user's `maximize` in plain Python: checked, and counted.
+"""Answers of a user's object in plain Python: checked, and counted.
 
 `maximize(theta)` may become `maximize(theta, x)`, with what belongs to the example, and an object may have a
 `maximize_many(thetas)`, or `maximize_many(thetas, xs)`, which answers for several examples at once. Where all
 examples are asked together, answers are made beforehand (`prepare`), by that method or by several threads.
+The object may have `marginals` and `project`, too (see `soft_answers`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from structlearn.core.contract import Array, Shape
 from structlearn.core.errors import OracleError
 from structlearn.core.rounding import MATERIAL
 from structlearn.core.threads import in_order
+from structlearn.structures.soft_answers import checked_marginals, checked_projection, projected_value
 
 
 class CheckedAnswer(NamedTuple):
@@ -33,31 +35,29 @@ class PythonOracle:
 
     Parameters
     ----------
-    maximize : callable
+    inner : object with `maximize` and perhaps `maximize_many`, `marginals` and `project`; or that function
     part_ndim : int
         The number of axes of the scores.
     bounded : bool
         Whether it returns (vertex, bound), a vertex that may be below the maximum and a bound above it.
     instances : sequence, optional
         What belongs to each example: shapes are then (parts, number of the instance).
-    many : callable, optional
-        `maximize_many`.
     """
 
     def __init__(
         self,
-        maximize: Callable[..., Any],
+        inner: Any,
         part_ndim: int,
         *,
         bounded: bool = False,
         instances: Sequence[object] | None = None,
-        many: Callable[..., Any] | None = None,
     ) -> None:
-        self._maximize = maximize
+        self._inner = inner
+        self._maximize: Callable[..., Any] = getattr(inner, "maximize", inner)
+        self._many: Callable[..., Any] | None = getattr(inner, "maximize_many", None)
         self._part_ndim = part_ndim
         self._bounded = bounded
         self._instances = instances
-        self._many = many
         self._prepared: dict[tuple[int, int, bytes], CheckedAnswer] = {}
         #: how many answers the user's object has made
         self.calls = 0
@@ -70,6 +70,21 @@ class PythonOracle:
     def bound(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
         """Return the maximum, or its bound where answers may be below it."""
         return self(shape, theta, shared, vertex) if not self._bounded else self._answer(shape, theta).bound
+
+    def marginals(self, shape: Shape, theta: Array, shared: Array, mean: Array) -> float:
+        """Write the marginals; return log Z."""
+        self.calls += 1
+        found = checked_marginals(self._ask(self._inner.marginals, shape, self._asked(shape, theta)), theta)
+        mean[:] = found.parts
+        return found.log_partition
+
+    def project(self, shape: Shape, theta: Array, shared: Array, point: Array) -> float:
+        """Write the projection; return the maximum of <theta, z> - 1/2 ||z||^2, or a bound of it."""
+        self.calls += 1
+        answer = self._ask(self._inner.project, shape, self._asked(shape, theta))
+        point[:] = checked_projection(answer, theta)
+        highest = self._answer(shape, theta - point).bound
+        return projected_value(theta, point, highest, is_bound=self._bounded)
 
     def prepare(self, shapes: Sequence[Shape], thetas: Sequence[Array], n_jobs: int) -> None:
         """Answer questions that will be asked next; what is raised will be raised then."""
@@ -90,7 +105,7 @@ class PythonOracle:
                 )
         else:
             with in_order(n_jobs) as run:
-                answers = list(run(lambda one: self._ask(*one), list(zip(shapes, asked))))
+                answers = list(run(lambda one: self._ask(self._maximize, *one), list(zip(shapes, asked))))
         self.calls += len(asked)
         for shape, theta, answer in zip(shapes, thetas, answers):
             key = (*shape, np.asarray(theta).tobytes())
@@ -103,10 +118,10 @@ class PythonOracle:
     def _asked(self, shape: Shape, theta: Array) -> Array:
         return theta.reshape(shape if self._part_ndim == 2 else theta.shape)
 
-    def _ask(self, shape: Shape, asked: Array) -> Any:
+    def _ask(self, method: Callable[..., Any], shape: Shape, asked: Array) -> Any:
         if self._instances is None:
-            return self._maximize(asked.copy())  # the user may write to it
-        return self._maximize(asked.copy(), self._instances[shape[1]])
+            return method(asked.copy())  # the user may write to it
+        return method(asked.copy(), self._instances[shape[1]])
 
     def _answer(self, shape: Shape, theta: Array) -> CheckedAnswer:
         if self._prepared:
@@ -114,7 +129,7 @@ class PythonOracle:
             if found is not None:
                 return found
         self.calls += 1
-        return _checked(self._ask(shape, self._asked(shape, theta)), theta, self._bounded)
+        return _checked(self._ask(self._maximize, shape, self._asked(shape, theta)), theta, self._bounded)
 
 
 def _checked(answer: Any, theta: Array, bounded: bool) -> CheckedAnswer:

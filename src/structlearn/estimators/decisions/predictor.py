@@ -46,7 +46,7 @@ from structlearn.scoring import Scoring
 from structlearn.solvers.solution import History, Row
 from structlearn.structures import OwnStructure, Structure, as_structure
 from structlearn.structures.base import SparseVertices
-from structlearn.structures.questions import refuse_wrong_oracle
+from structlearn.structures.refusing import refuse_wrong_oracle
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -280,7 +280,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
                 "The best decision of every example is to take no part, so that there is nothing to learn: "
                 f"check the signs of the costs, or give sense={other!r}."
             )
-        if isinstance(asked.structure, OwnStructure) and asked.structure.instances is None:
+        if isinstance(asked.structure, OwnStructure):
             refuse_wrong_oracle(asked.structure, asked.scoring.shapes, gold)
         return gold
 
