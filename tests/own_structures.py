@@ -1,5 +1,8 @@
 """A user's own structure, in the three forms in which it may come: exactly two of n parts are chosen."""
 
+import os
+from pathlib import Path
+
 import numba
 import numpy as np
 
@@ -31,6 +34,55 @@ class CompiledChooseTwo:
     """An object with a Numba function."""
 
     oracle = staticmethod(choose_two)
+
+
+class ChooseTwoApart(ChooseTwo):
+    """In other processes, each of which leaves a file with its number in a folder."""
+
+    parallel = "processes"
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+        self.calls_here = 0
+
+    def maximize(self, theta):
+        self.calls_here += 1
+        (Path(self.folder) / str(os.getpid())).touch()
+        return super().maximize(theta)
+
+
+class BestApart:
+    """As many parts as the example says, in other processes."""
+
+    parallel = "processes"
+
+    def maximize(self, theta, k):
+        vertex = np.zeros(theta.size)
+        vertex[np.argsort(-theta, kind="stable")[:k]] = 1.0
+        return vertex
+
+
+class RaisesApart(ChooseTwo):
+    """Raises in every process but the one that made it."""
+
+    parallel = "processes"
+
+    def __init__(self):
+        self.home = os.getpid()
+
+    def maximize(self, theta):
+        if os.getpid() != self.home:
+            raise ArithmeticError("a bad day")
+        return super().maximize(theta)
+
+
+class EndsApart(RaisesApart):
+    """Ends every process but the one that made it."""
+
+    def maximize(self, theta):
+        if os.getpid() != self.home:
+            os._exit(3)
+        return super().maximize(theta)
 
 
 class SoftChooseTwo(ChooseTwo):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 import numpy as np
 
@@ -15,6 +17,25 @@ from structlearn.core.contract import Array, Shape
 Answer = Callable[[Shape, Array, Array, Array], float]
 
 _Function = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_int64] * 9)
+
+
+class AnswersAhead(Protocol):
+    """Plain Python that may answer before compiled code asks, several questions at once."""
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether other processes may answer now."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """Return a context inside which other processes may answer; they end with it."""
+
+    def prepare(
+        self, shapes: Sequence[Shape], thetas: Sequence[Array], n_jobs: int, *, in_turn: bool = False
+    ) -> None:
+        """Answer questions that will be asked next; `in_turn` where they come in this order, all of them."""
+
+    def forget(self) -> None:
+        """Leave no prepared answer."""
 
 
 class Callback:

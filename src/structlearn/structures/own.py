@@ -41,7 +41,8 @@ class OwnStructure(Structure):
         values), `part_ndim`, `bounded` (`maximize` then returns a vertex and an upper bound of all scores),
         `largest_entry` (where vertices are not 0/1), `maximize_many(thetas)`, `marginals(theta) -> (mean,
         log_partition)` and `project(theta) -> point`, which beside a compiled `oracle` are compiled as well:
-        `marginals(theta, out) -> log_partition` and `project(theta, out)`.
+        `marginals(theta, out) -> log_partition` and `project(theta, out)`. With `parallel = "processes"`, a
+        plain `maximize` answers in `n_jobs` processes where several examples are asked at once.
     instances : sequence, optional
         What belongs to each example, where `maximize(theta, x)` asks for it.
     by_vertices : bool
@@ -69,7 +70,7 @@ class OwnStructure(Structure):
         self.has_graphs = instances is not None
         if self._oracle is None:
             found = PythonOracle(inner, self.part_ndim, bounded=self.bounded, instances=instances)
-            self._answers = found
+            self.ahead = found
             self.python = Callback(found, found.bound, found.marginals, found.project)
 
     def _has_method(self, name: str) -> bool:
@@ -98,13 +99,10 @@ class OwnStructure(Structure):
         """Whether `maximize` asks for what belongs to the example."""
         return self._oracle is None and takes_an_example(getattr(self.inner, "maximize", self.inner))
 
-    def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
-        if self._oracle is None:
-            self._answers.prepare([tuple(one) for one in shapes.tolist()], thetas, n_jobs)
-
-    def forget(self) -> None:
-        if self._oracle is None:
-            self._answers.forget()
+    @property
+    def uses_threads(self) -> bool:
+        """Whether `maximize` is plain Python that would share one process with all threads."""
+        return self.ahead is not None and getattr(self.inner, "parallel", "threads") == "threads"
 
     @property
     def name(self) -> str:

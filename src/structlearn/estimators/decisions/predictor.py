@@ -45,7 +45,7 @@ from structlearn.problem.registry import DECISIONS
 from structlearn.scoring import Scoring
 from structlearn.solvers.solution import History, Row
 from structlearn.structures import OwnStructure, Structure, as_structure
-from structlearn.structures.base import SparseVertices
+from structlearn.structures.base import SparseVertices, answering
 from structlearn.structures.refusing import refuse_wrong_oracle
 
 
@@ -173,18 +173,30 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
             weight = check_sample_weight(sample_weight, asked.scoring.n_examples)
             known = self._flat_known_costs(known_costs, asked)
             flat = asked.flatten(true, "costs")
-            gold = self._gold(asked, flat)
-            if self.chosen_loss().name == "two-stage":
-                self._fit_two_stage(asked, flat - known, weight)
-            else:
-                if self.early_stopping:
-                    regret = ValidationRegret(asked, gold, flat, self._factor, known, threads(self.n_jobs))
-                    weight, self.validation_ = self._choose_by(regret, weight, validation)
-                self._fit_hinge(asked, flat, known, gold, weight)
+            with answering(asked.structure):
+                self._train(asked, flat, known, weight, validation)
             self.validation_ = None
             if instances is not None:  # those of other examples are others
                 self.structure_ = cast(Structure, self.structure and as_structure(self.structure))
         return self
+
+    def _train(
+        self,
+        asked: DecisionExamples,
+        costs: Array,
+        known: Array,
+        weight: Array | None,
+        validation: tuple[Any, Costs] | None,
+    ) -> None:
+        """Find the best decisions, and train by them and the costs."""
+        gold = self._gold(asked, costs)
+        if self.chosen_loss().name == "two-stage":
+            self._fit_two_stage(asked, costs - known, weight)
+            return
+        if self.early_stopping:
+            regret = ValidationRegret(asked, gold, costs, self._factor, known, threads(self.n_jobs))
+            weight, self.validation_ = self._choose_by(regret, weight, validation)
+        self._fit_hinge(asked, costs, known, gold, weight)
 
     def _choose_by(
         self, regret: ValidationRegret, weight: Array | None, given: tuple[Any, Costs] | None
@@ -395,9 +407,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         shift = self._factor * self._flat_known_costs(known_costs, asked)
         if self.loss_ == "sparsemax":
             shift -= asked.structure.threshold
-        found = [
-            parts.copy() for _, parts in asked.oracle(threads(self.n_jobs)).predict(self.weights_, shift)
-        ]
+        with answering(asked.structure):
+            answers = asked.oracle(threads(self.n_jobs)).predict(self.weights_, shift)
+            found = [parts.copy() for _, parts in answers]
         decode = asked.structure.decode
         shaped = (one.reshape(axes) for one, axes in zip(found, asked.axes))
         return stack_if_alike([decode(one) for one in shaped], asked.axes)
@@ -422,9 +434,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         nothing = part_scoring(np.zeros((int(sizes.sum()), 1)), shapes, sizes)
         asked = DecisionExamples(structure, nothing, axes, np.empty((0, 1)))
         sign = -1.0 if of_fit(self, "sense") == "min" else 1.0
-        found = best_decisions(
-            asked.oracle(threads(self.n_jobs), to_the_end=True), sign * asked.flatten(true, "costs")
-        )
+        flat = sign * asked.flatten(true, "costs")
+        with answering(structure):
+            found = best_decisions(asked.oracle(threads(self.n_jobs), to_the_end=True), flat)
         dense = (found.dense(i, size).reshape(axes[i]) for i, size in enumerate(sizes))
         return stack_if_alike([structure.decode(one) for one in dense], axes)
 
