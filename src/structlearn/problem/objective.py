@@ -258,7 +258,7 @@ class Objective:
     @cached_property
     def gold_vertices(self) -> GoldVertices:
         """The gold vertices as the oracle compares answers with them."""
-        return GoldVertices(*self.gold, self._n_curved_parts)
+        return GoldVertices(*self.gold, self._n_curved_parts, self.structure.accuracy / MATERIAL)
 
     # ---- values ------------------------------------------------------------------------------------
 

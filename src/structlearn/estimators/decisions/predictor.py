@@ -38,8 +38,8 @@ from structlearn.metrics import normalized_regret
 from structlearn.problem.registry import DECISIONS
 from structlearn.solvers.solution import History, Row
 from structlearn.structures import OwnStructure, Structure, as_structure
-from structlearn.structures.base import SparseVertices
-from structlearn.structures.questions import refuse_wrong_oracle
+from structlearn.structures.base import SparseVertices, answering
+from structlearn.structures.refusing import refuse_wrong_oracle
 
 if TYPE_CHECKING:
     from structlearn.estimators.training.cluster import Cluster
@@ -170,16 +170,10 @@ class DecisionPredictor(DecisionEstimator):
                 refuse_on_cluster(self, instances, known_costs)
                 train_decisions_on(client, self, X, costs, sample_weight)
                 return self
-            asked, flat, gold, weight = self._read_examples(X, costs, sample_weight, instances)
-            refuse_nothing(gold, self.sense)
+            asked, flat, weight = self._read_examples(X, costs, sample_weight, instances)
             known = self._flat_known_costs(known_costs, asked)
-            if self.chosen_loss().name == "two-stage":
-                self._fit_two_stage(asked, flat - known, weight)
-            else:
-                if self.early_stopping:
-                    regret = ValidationRegret(asked, gold, flat, self._factor, known, threads(self.n_jobs))
-                    weight, self.validation_ = self._choose_by(regret, weight, validation)
-                self._fit_hinge(asked, flat, known, gold, weight)
+            with answering(asked.structure):
+                self._train(asked, flat, known, weight, validation)
             self.validation_ = None
             if instances is not None:  # those of other examples are others
                 self.structure_ = cast(Structure, self.structure and as_structure(self.structure))
@@ -189,25 +183,44 @@ class DecisionPredictor(DecisionEstimator):
         self, X: Any, costs: Costs, sample_weight: ArrayLike | None, classes: Array | None = None
     ) -> TrainingProblem[Structure]:
         """Make a training problem of features and costs, as `train_on` asks for it: there are no classes."""
-        asked, flat, gold, weight = self._read_examples(X, costs, sample_weight, None)
+        asked, flat, weight = self._read_examples(X, costs, sample_weight, None)
+        gold = self._gold(asked, flat)
         return self._training_problem(asked, self._part_costs(asked, flat, gold), gold, weight)
 
     def _read_examples(
         self, X: Any, costs: Costs, sample_weight: ArrayLike | None, instances: Instances
-    ) -> tuple[DecisionExamples, Array, SparseVertices, Array | None]:
-        """Return examples, their costs end to end, the best decisions by these, and example weights."""
+    ) -> tuple[DecisionExamples, Array, Array | None]:
+        """Return examples, their costs end to end, and example weights."""
         true = cost_arrays(costs)
         asked = self._laid_out(X, true, instances)
         check_one_each(true, asked.scoring.n_examples)
         weight = check_sample_weight(sample_weight, asked.scoring.n_examples)
-        flat = asked.flatten(true, "costs")
-        return asked, flat, self._gold(asked, flat), weight
+        return asked, asked.flatten(true, "costs"), weight
 
     def _training_problem(
         self, asked: DecisionExamples, part_costs: Array, gold: SparseVertices, weight: Array | None
     ) -> TrainingProblem[Structure]:
         memory = Memory(self.memory)
         return TrainingProblem(asked.structure, asked.scoring, gold, part_costs, weight, memory=memory)
+
+    def _train(
+        self,
+        asked: DecisionExamples,
+        costs: Array,
+        known: Array,
+        weight: Array | None,
+        validation: tuple[Any, Costs] | None,
+    ) -> None:
+        """Find the best decisions, and train by them and the costs."""
+        gold = self._gold(asked, costs)
+        refuse_nothing(gold, self.sense)
+        if self.chosen_loss().name == "two-stage":
+            self._fit_two_stage(asked, costs - known, weight)
+            return
+        if self.early_stopping:
+            regret = ValidationRegret(asked, gold, costs, self._factor, known, threads(self.n_jobs))
+            weight, self.validation_ = self._choose_by(regret, weight, validation)
+        self._fit_hinge(asked, costs, known, gold, weight)
 
     def _choose_by(
         self, regret: ValidationRegret, weight: Array | None, given: tuple[Any, Costs] | None
@@ -283,7 +296,7 @@ class DecisionPredictor(DecisionEstimator):
         """Return the best decisions by the true costs."""
         sign = np.sign(self._factor)
         gold = best_decisions(asked.oracle(threads(self.n_jobs), to_the_end=True), sign * costs)
-        if isinstance(asked.structure, OwnStructure) and asked.structure.instances is None:
+        if isinstance(asked.structure, OwnStructure):
             refuse_wrong_oracle(asked.structure, asked.scoring.shapes, gold)
         return gold
 
@@ -310,9 +323,9 @@ class DecisionPredictor(DecisionEstimator):
         shift = self._factor * self._flat_known_costs(known_costs, asked)
         if self.loss_ == "sparsemax":
             shift -= asked.structure.threshold
-        found = [
-            parts.copy() for _, parts in asked.oracle(threads(self.n_jobs)).predict(self.weights_, shift)
-        ]
+        with answering(asked.structure):
+            answers = asked.oracle(threads(self.n_jobs)).predict(self.weights_, shift)
+            found = [parts.copy() for _, parts in answers]
         decode = asked.structure.decode
         shaped = (one.reshape(axes) for one, axes in zip(found, asked.axes))
         return stack_if_alike([decode(one) for one in shaped], asked.axes)
@@ -337,9 +350,9 @@ class DecisionPredictor(DecisionEstimator):
         nothing = part_scoring(np.zeros((int(sizes.sum()), 1)), shapes, sizes)
         asked = DecisionExamples(structure, nothing, axes, np.empty((0, 1)))
         sign = -1.0 if of_fit(self, "sense") == "min" else 1.0
-        found = best_decisions(
-            asked.oracle(threads(self.n_jobs), to_the_end=True), sign * asked.flatten(true, "costs")
-        )
+        flat = sign * asked.flatten(true, "costs")
+        with answering(structure):
+            found = best_decisions(asked.oracle(threads(self.n_jobs), to_the_end=True), flat)
         dense = (found.dense(i, size).reshape(axes[i]) for i, size in enumerate(sizes))
         return stack_if_alike([structure.decode(one) for one in dense], axes)
 
