@@ -67,7 +67,7 @@ class StretchedExtragradient(SolverBase[StretchedState]):
     every: int = 20
     follows: int = 2
     needs: ClassVar[frozenset[str]] = StochasticExtragradient.needs | {"chains"}
-    penalties: ClassVar[tuple[str, ...]] = StochasticExtragradient.penalties
+    penalties: ClassVar[tuple[str, ...]] = ("l2", "elasticnet")
 
     @property
     def _steps(self) -> StochasticExtragradient:
