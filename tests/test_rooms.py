@@ -138,6 +138,7 @@ def test_importing_an_estimator_imports_what_it_uses():
         "cli",
         "estimators.tree_parser",
         "estimators.regression.ridge",
+        "structures.decisions",
     }
     assert not {f"structlearn.{name}" for name in others} & loaded
 

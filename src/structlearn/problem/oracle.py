@@ -40,6 +40,8 @@ class GoldVertices(NamedTuple):
     value: Array
     #: how many local parts, the first of each example, count in the squared norm
     curved: Array
+    #: what the largest score counts in the size of a loss: more than 0 where the oracle itself is inaccurate
+    inaccuracy: float = 0.0
 
     @classmethod
     def nothing(cls, n_examples: int) -> GoldVertices:
@@ -118,7 +120,8 @@ class Oracle:
     def run(self, function: Callable[..., Found], *args: object) -> Found:
         """Call the kernel `function(structure, *args)`; then raise what the structure has raised inside."""
         found = function(self.for_pass(function), *args)
-        self.structure.forget()
+        if self.structure.ahead is not None:
+            self.structure.ahead.forget()
         self.structure.raise_failure()
         return found
 
@@ -182,12 +185,25 @@ class Oracle:
 
     def _prepare(self, weight: Array, theta: Array, first: int, last: int) -> None:
         """Tell plain Python what it will be asked for examples first .. last - 1."""
-        if self.structure.compiled or self.structure.record != self.record:
+        ahead = self.structure.ahead
+        if ahead is None or self.structure.record != self.record:
             return
         own = first + np.flatnonzero(weight[first:last])
         begins = self.scoring.start[first : last + 1] - self.scoring.start[first]
         thetas = [theta[begins[i] : begins[i + 1]] for i in own - first]
-        self.structure.prepare(self.scoring.shapes[own], thetas, self.n_jobs)
+        ahead.prepare(self.scoring.shapes[own].tolist(), thetas, self.n_jobs)
+
+    @property
+    def asks_processes(self) -> bool:
+        """Whether several processes answer for a `maximize` in plain Python."""
+        return self.n_jobs > 1 and self.structure.ahead is not None and self.structure.ahead.in_processes
+
+    def ask_ahead(self, w: Array, cost: Array, examples: Array) -> None:
+        """Let plain Python answer for examples at w, about which compiled code will ask in this order."""
+        if self.structure.ahead is not None:
+            thetas = [self._scores(w, cost, i, i + 1) for i in examples.tolist()]
+            shapes = self.scoring.shapes[examples].tolist()
+            self.structure.ahead.prepare(shapes, thetas, self.n_jobs, in_turn=True)
 
     def read(
         self, w: Array, reader: Callable[[Array], Found], shift: Array | None = None
@@ -276,7 +292,10 @@ def against_gold(
     omega_known = convexity * square / 2.0
     loss = best - known + omega_known
     if gold.part.size and loss < 0.0:
-        return 0.0, loss / (abs(best) + abs(known) + omega_known + 1.0), omega_known
+        size = abs(best) + abs(known) + omega_known + 1.0
+        if gold.inaccuracy > 0.0:
+            size += gold.inaccuracy * np.abs(theta).max()
+        return 0.0, loss / size, omega_known
     return loss, np.inf, omega_known
 
 
