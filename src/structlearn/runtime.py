@@ -124,14 +124,14 @@ class RuntimeTagger:
 def _refuse(header: Any, notes: Any) -> None:
     """Raise a ValueError for models that need more than this file has."""
     if header["estimator"] != "ChainClassifier":
-        raise ValueError(f"structlearn.runtime reads chains, not a {header['estimator']}{_ELSE}")
+        raise ValueError(f"structlearn's runtime reads chains, not a {header['estimator']}{_ELSE}")
     arrays = notes.get("arrays") or header.get("features", {}).get("n_arrays")
     if "row_map" in header or notes.get("derived") or notes.get("bundled") or arrays:
         raise ValueError(
-            f"structlearn.runtime has no lexicons, context, usual labels, arrays or models inside{_ELSE}"
+            f"structlearn's runtime has no lexicons, context, usual labels, arrays or models inside{_ELSE}"
         )
     if "features" not in header and "templates" not in notes:
-        raise ValueError(f"structlearn.runtime reads models of words or of named features{_ELSE}")
+        raise ValueError(f"structlearn's runtime reads models of words or of named features{_ELSE}")
 
 
 def _value(stored: Any) -> Any:
@@ -220,7 +220,7 @@ class _Templates(_Words):
             found = [_ATOM.fullmatch(atom) for atom in one.split("&")]
             atoms = [(m[1], m[2] or "same", int(m[3] or 0), int(m[4] or 0)) for m in found if m]
             if len(atoms) < len(found) or not all(view in _VIEWS for _, view, _, _ in atoms):
-                raise ValueError(f"structlearn.runtime has no template {one!r}{_ELSE}")
+                raise ValueError(f"structlearn's runtime has no template {one!r}{_ELSE}")
             self._templates.append((_hash(one) or 1, atoms))
         self._looked = [column for _, atoms in self._templates for column, _, _, _ in atoms]
 
@@ -278,7 +278,7 @@ class _Patterns(_Words):
         # text, then command, @, offset and column of a cell, then text, and so on
         self._lines = [_CELL.split(line) for line in lines if "%" in line or line[0] not in "bB"]
         if any("%" in piece for line in self._lines for piece in line[::5]):
-            raise ValueError(f"structlearn.runtime has no regular expressions of Wapiti{_ELSE}")
+            raise ValueError(f"structlearn's runtime has no regular expressions of Wapiti{_ELSE}")
         self._looked = [column for line in self._lines for column in line[4::5]]
 
     def _keys(self, tokens: list[tuple[str, ...]], t: int) -> Iterator[int]:
