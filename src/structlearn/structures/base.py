@@ -19,6 +19,7 @@ from structlearn.core.contract import Array, Shape, marginals, maximize, workspa
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
 from structlearn.core.sentences import Statement
+from structlearn.structures.batches import BatchOracle
 from structlearn.structures.erased import ErasedStructure, Record, erase_structure
 from structlearn.structures.regularized import Entropic, Quadratic
 
@@ -106,6 +107,10 @@ class Structure(ABC):
     def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
         """Hear the questions of the compiled code that follows: plain Python may answer ahead."""
         return
+
+    def batches(self, record: Record) -> BatchOracle | None:
+        """Return what answers several examples at a time for `record`, where that is faster."""
+        return None
 
     def forget(self) -> None:
         """Hear that compiled code has asked them."""

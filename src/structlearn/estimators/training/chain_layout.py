@@ -53,7 +53,8 @@ def lay_out_sequences(
         estimator.classes_,
         lambda: balanced_weights(codes, len(estimator.classes_)),
     )
-    gold, cost = gold_and_cost(structure, Pieces(codes, lengths), scoring, memory, **options)
+    costs = estimator.chosen_loss().uses_costs
+    gold, cost = gold_and_cost(structure, Pieces(codes, lengths), scoring, memory, costs=costs, **options)
     penalty = elastic_net(estimator)
     return TrainingProblem(structure, scoring, gold, cost, weight, penalty=penalty, memory=memory)
 

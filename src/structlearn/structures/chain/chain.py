@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import (
     Array,
+    Record,
     Shape,
     entropy,
     log_partition,
@@ -26,6 +27,7 @@ from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import assign
 from structlearn.structures.base import SparseVertices, one_each
+from structlearn.structures.chain.batches import MANY_LABELS, ChainBatches
 from structlearn.structures.chain.forbidden import Pairs, forbidden_pairs
 from structlearn.structures.chain.marginals import (
     chain_entropy,
@@ -44,6 +46,7 @@ from structlearn.structures.chain.projection import (
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import best_path, best_score
 from structlearn.structures.registry import stored
+from structlearn.structures.regularized import Entropic
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.sparsemap import active_set_workspace
 
@@ -92,6 +95,10 @@ class Chain(LabelSequences):
     @property
     def record(self) -> ChainRecord:
         return ChainRecord(self.n_labels, self.start, self.end, self.mask)
+
+    def batches(self, record: Record) -> ChainBatches | None:
+        many = self.n_labels >= MANY_LABELS and self.forbidden is None
+        return ChainBatches(self) if many and isinstance(record, Entropic) else None
 
     def shape(self, theta: Array) -> Shape:
         length, rest = divmod(theta.size - self.n_shared, self.n_labels)
