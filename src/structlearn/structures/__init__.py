@@ -6,6 +6,7 @@ Each is a polytope that maps theta to z. They know nothing of weights, features 
 from structlearn.structures.base import Structure
 from structlearn.structures.chain.chain import Chain
 from structlearn.structures.chain.conditioned import ConditionedChain
+from structlearn.structures.chain.sparse import SparseChain
 from structlearn.structures.checking import StructureReport, check_structure
 from structlearn.structures.cut.cut import Cut
 from structlearn.structures.decisions.assignment import Assignment
@@ -44,6 +45,7 @@ __all__ = [
     "ShortestPath",
     "Simplex",
     "SpanningTree",
+    "SparseChain",
     "Structure",
     "StructureReport",
     "Subset",

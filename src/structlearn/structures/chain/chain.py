@@ -128,8 +128,9 @@ class Chain(LabelSequences):
         """Make the part vector (scores or marginals) of its tables: (L, K), (K, K) and (K,) each."""
         if (start is not None) != self.start or (end is not None) != self.end:
             raise ValueError("Give start and end scores exactly where the chain was made with them.")
-        tables = (table for table in (unary, transitions, start, end) if table is not None)
-        return np.concatenate([np.asarray(table, dtype=np.float64).ravel() for table in tables])
+        given = {"transitions": transitions, "start": start, "end": end}
+        tables = {name: np.asarray(one, dtype=np.float64) for name, one in given.items() if one is not None}
+        return np.concatenate([np.asarray(unary, dtype=np.float64).ravel(), self.shared_from(tables)])
 
     def tables(self, parts: Array) -> dict[str, Array]:
         """Return the named tables of a part vector: the inverse of `parts`."""
@@ -146,6 +147,10 @@ class Chain(LabelSequences):
         if self.end:
             tables["end"] = shared[shared.size - k :]
         return tables
+
+    def shared_from(self, tables: dict[str, Array]) -> Array:
+        """Return the shared parts of such tables: the inverse of `shared_tables`."""
+        return np.concatenate([table.ravel() for table in tables.values()])
 
     def label_and_step_scores(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
         tables = self.tables(theta)
