@@ -1,6 +1,6 @@
 """Chains with many labels: 1,000 made-up ones, and the full morphological labels of UD English EWT.
 
-python benchmarks/many_labels.py made | ewt | crfsuite [--loss softmax | hinge] [--passes N] [--tol GAP]
+python benchmarks/many_labels.py made | ewt | crfsuite [--loss softmax | hinge] [--regularization LAMBDA] ...
 
 Each run is a process of its own, for its peak memory. "made": 1,000 sentences of 20 words from a vocabulary
 of 5,000 words, each with a usual and two rarer labels of 1,000. "ewt": XPOS and features of a word joined to
@@ -73,10 +73,10 @@ def right(given, found):
     return sum(pairs) / len(pairs)
 
 
-def train(X, y, X_test, y_test, loss, tol, passes):
+def train(X, y, X_test, y_test, **options):
     """Train and say what it took."""
     begin = time.process_time()
-    model = ChainClassifier(loss=loss, tol=tol, max_passes=passes, random_state=0).fit(X, y)
+    model = ChainClassifier(random_state=0, **options).fit(X, y)
     seconds, found = time.process_time() - begin, model.certificate_
     begin = time.process_time()
     accuracy = right(y_test, [one.tolist() for one in model.predict(X_test)])
@@ -84,22 +84,23 @@ def train(X, y, X_test, y_test, loss, tol, passes):
     row = {"labels": len(model.classes_), "weights": model.weights_.size, "cpu_seconds": seconds}
     row |= {"passes": found.passes, "relative_gap": found.gap / found.primal, "primal": found.primal}
     row |= {"accuracy": accuracy, "tokens_per_second": speed, "peak_gb": peak()}
-    note(what=f"structlearn, {loss}", **row)
+    name = f"structlearn, {model.loss_}, lambda {model.regularization:g}"
+    note(what=name, **row)
     print(
-        f"structlearn, {loss}: {len(model.classes_)} labels, {model.weights_.size} weights, {seconds:.1f} CPU s "
+        f"{name}: {len(model.classes_)} labels, {model.weights_.size} weights, {seconds:.1f} CPU s "
         f"in {found.passes:.0f} passes, P {found.primal:.4f}, relative gap {found.gap / found.primal:.2%}, "
         f"{accuracy:.2%} of the tokens right at {speed:.0f} tokens per second; peak memory {peak():.2f} GB"
     )
     print(found.status)
 
 
-def crfsuite(X, y, X_test, y_test, iterations):
+def crfsuite(X, y, X_test, y_test, strength, iterations):
     """Train python-crfsuite for some iterations, and say what each took."""
     from tempfile import TemporaryDirectory
 
     import pycrfsuite
 
-    trainer = pycrfsuite.Trainer("lbfgs", {"c2": 0.01 * len(X), "max_iterations": iterations}, verbose=False)
+    trainer = pycrfsuite.Trainer("lbfgs", {"c2": strength * len(X) / 2, "max_iterations": iterations}, verbose=False)
     for sentence, labels in zip(X, y):
         trainer.append(sentence, labels)
     with TemporaryDirectory() as folder:
@@ -119,14 +120,14 @@ def crfsuite(X, y, X_test, y_test, iterations):
     )
 
 
-def main(what, loss, tol, passes):
+def main(what, **options):
     print(machine())
     (X, y), (X_test, y_test) = (made(),) * 2 if what == "made" else (ewt("train"), ewt("dev"))
     X, X_test = ([list(features(one)) for one in sentences] for sentences in (X, X_test))
     if what == "crfsuite":
-        crfsuite(X, y, X_test, y_test, int(passes))
+        crfsuite(X, y, X_test, y_test, options["regularization"], int(options["max_passes"]))
     else:
-        train(X, y, X_test, y_test, loss, tol, passes)
+        train(X, y, X_test, y_test, **options)
 
 
 if __name__ == "__main__":
@@ -134,7 +135,9 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=("made", "ewt", "crfsuite"))
     parser.add_argument("--loss", default="softmax")
     parser.add_argument("--tol", type=float, default=0.1)
-    parser.add_argument("--passes", type=float, default=100)
-    given = parser.parse_args()
-    options = (given.what, given.loss, given.tol, given.passes)
-    recorded(main, *options, peers=["python-crfsuite"])
+    parser.add_argument("--regularization", type=float, default=0.01)
+    parser.add_argument("--transitions", default="auto")
+    parser.add_argument("--solver", default="auto")
+    parser.add_argument("--passes", dest="max_passes", type=float, default=100)
+    options = vars(parser.parse_args())
+    recorded(main, options.pop("what"), peers=["python-crfsuite"], **options)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 LONG = 100
 #: At most so many shared parts of dual points, of all sequences together, are kept (8 bytes each).
 MOST_SHARED = 1 << 26
+#: The same where they are the steps that were seen, not all: such a block takes little time.
+MOST_SEEN = 1 << 27
 
 
 class Former(NamedTuple):
@@ -114,7 +116,8 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
     def auto_for(self, problem: TrainingProblem[Chain | ConditionedChain]) -> Auto:
         """Return what solver="auto" stands for: for smooth losses it depends on labels and lengths."""
         scoring, structure = problem.scoring, problem.structure
-        if scoring.n_examples * scoring.n_shared > MOST_SHARED and problem.penalty is None:
+        most = MOST_SEEN if isinstance(structure, SparseChain) else MOST_SHARED
+        if scoring.n_examples * scoring.n_shared > most and problem.penalty is None:
             return ON_MANY_LABELS
         plain = type(structure) is Chain and not (structure.start or structure.end)
         long = scoring.shapes[:, 0].mean() >= LONG
