@@ -39,7 +39,7 @@ def step_ranges(steps: Array, least: Array, most: Array) -> None:
 
 @kernel
 def useful_labels(before: Array, least: Array, most: Array, useful: Array) -> int:
-    """useful <- the labels that may come before any other in a best sequence; return how many there are.
+    """Set useful <- the labels that may come before any other in a best sequence; return how many.
 
     Every prefix goes on with at least max_i before[i] + least[i]: below that, no step from j matters.
     """
