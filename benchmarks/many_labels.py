@@ -87,8 +87,8 @@ def train(X, y, X_test, y_test, **options):
     name = f"structlearn, {model.loss_}, lambda {model.regularization:g}"
     note(what=name, **row)
     print(
-        f"{name}: {len(model.classes_)} labels, {model.weights_.size} weights, {seconds:.1f} CPU s "
-        f"in {found.passes:.0f} passes, P {found.primal:.4f}, relative gap {found.gap / found.primal:.2%}, "
+        f"{name}: {len(model.classes_)} labels, {model.weights_.size} weights, {seconds:.1f} CPU s in "
+        f"{found.passes:.0f} passes, P {found.primal:.4f}, relative gap {found.gap / found.primal:.2%}, "
         f"{accuracy:.2%} of the tokens right at {speed:.0f} tokens per second; peak memory {peak():.2f} GB"
     )
     print(found.status)
@@ -100,7 +100,8 @@ def crfsuite(X, y, X_test, y_test, strength, iterations):
 
     import pycrfsuite
 
-    trainer = pycrfsuite.Trainer("lbfgs", {"c2": strength * len(X) / 2, "max_iterations": iterations}, verbose=False)
+    options = {"c2": strength * len(X) / 2, "max_iterations": iterations}
+    trainer = pycrfsuite.Trainer("lbfgs", options, verbose=False)
     for sentence, labels in zip(X, y):
         trainer.append(sentence, labels)
     with TemporaryDirectory() as folder:
