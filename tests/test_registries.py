@@ -1,6 +1,8 @@
 """What is added by its class and one entry is seen everywhere: solver, loss, structure, estimator, task."""
 
 import re
+import subprocess
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from importlib import util
@@ -15,6 +17,7 @@ from typer.testing import CliRunner
 from model_files import rewrite
 from structlearn import (
     BinaryClassifier,
+    DecisionPredictor,
     LinearRegressor,
     MulticlassClassifier,
     StructuredPredictor,
@@ -24,8 +27,8 @@ from structlearn import (
 from structlearn.cli import app
 from structlearn.cli.support.options import switch
 from structlearn.cli.tasks.flat import Classify
-from structlearn.cli.tasks.options import ClassifyOptions
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
+from structlearn.cli.tasks.row_options import ClassifyOptions
 from structlearn.cli.tasks.task import Inputs, Training
 from structlearn.core.kernel_cache import compilation
 from structlearn.core.registry import Registry, either
@@ -41,7 +44,7 @@ from structlearn.reports.comparison import chosen_estimators
 from structlearn.solvers import ConstantStep, Subgradient
 from structlearn.solvers.needs import NEEDS
 from structlearn.solvers.registry import HINGE, PENALTIES, SMOOTH, SOLVERS, SolverEntry
-from structlearn.structures import Simplex
+from structlearn.structures import Simplex, TopK
 from structlearn.structures.registry import STRUCTURES, StructureEntry, count, stored
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -288,6 +291,47 @@ def test_structures_that_are_not_registered_are_the_users_own(ballots):
 def test_a_name_is_taken_once():
     with pytest.raises(ValueError, match="There is a structure 'Simplex' already"):
         STRUCTURES.register(StructureEntry(Simplex, "again", {}))
+
+
+FIRST_USE = """
+import sys, structlearn.structures
+from structlearn.structures.registry import ON_FIRST_USE, STRUCTURES, stored
+assert not set(ON_FIRST_USE.values()) & sys.modules.keys()
+for name in ON_FIRST_USE:
+    try:
+        stored("mine", {})(type(name, (structlearn.structures.Simplex,), {}))
+    except ValueError as error:
+        assert f"There is a structure '{name}' already" in str(error)
+    else:
+        raise AssertionError(f"{name} was free")
+    assert STRUCTURES[name].kind is getattr(structlearn.structures, name)
+"""
+LISTED = """
+from structlearn.structures.registry import ON_FIRST_USE, STRUCTURES
+assert set(ON_FIRST_USE) < set(STRUCTURES)
+assert len(STRUCTURES) == len(list(STRUCTURES))
+"""
+
+
+@pytest.mark.parametrize("check", [FIRST_USE, LISTED], ids=["by name", "in the list"])
+def test_structures_are_known_before_their_modules_are_imported(check):
+    """In a process of its own: no other class takes the name, and the class is its module's."""
+    subprocess.run([sys.executable, "-c", check], check=True, capture_output=True)
+
+
+def test_a_model_file_brings_the_module_of_its_structure(tmp_path):
+    path, X = tmp_path / "model", np.eye(3)
+    model = DecisionPredictor(TopK(3, 1), random_state=0).fit(X, 1 - np.eye(3))
+    model.save(path)
+    check = (
+        "import sys, structlearn, numpy; from structlearn.structures.registry import ON_FIRST_USE; "
+        "assert ON_FIRST_USE['TopK'] not in sys.modules; "
+        "print(structlearn.load(sys.argv[1]).predict(numpy.eye(3)).tolist())"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", check, path], check=True, capture_output=True, text=True
+    ).stdout
+    assert told.strip() == str(model.predict(X).tolist())
 
 
 # ---- an estimator ------------------------------------------------------------------------------------------

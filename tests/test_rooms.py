@@ -30,6 +30,8 @@ MAY_IMPORT = {
     "losses": {"problem"},
     "objective": {"problem"},
     "torch": {"core", "structures", "problem"},
+    "runtime": set(),  # it is copied alone
+    "spacy": {"tagging", "estimators"},
     "solvers": _PROBLEMS | {"storage"},
     "data": {"core", "storage", "structures"},  # the feasible decisions of generated problems
     "distributed": _TRAINING | {"data"},
@@ -138,6 +140,7 @@ def test_importing_an_estimator_imports_what_it_uses():
         "cli",
         "estimators.tree_parser",
         "estimators.regression.ridge",
+        "structures.decisions",
     }
     assert not {f"structlearn.{name}" for name in others} & loaded
 

@@ -1,12 +1,22 @@
 """A share of the random fits of `make torture`, and proofs that its checks can fail."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cvxpy
 import numpy as np
 import pytest
 
-from torture import chain_problems, fits, latent_problems, part_problems, problems, segment_problems
+from torture import (
+    chain_problems,
+    decisions,
+    fits,
+    latent_problems,
+    part_problems,
+    problems,
+    segment_problems,
+)
+from torture.decision_structures import DRAWS
 from torture.kinds import KINDS, draw_problem, draw_settings, generator
 from torture.optimum import best_weights
 from torture.reference import Example, Written, best_mixture
@@ -104,6 +114,39 @@ def test_false_completions_are_caught(seed, loss):
     found = fits.complaints(model, problem, kind)
     assert any("is completed wrongly" in one for one in found)
     assert any("but P(weights_)" in one for one in found)
+
+
+# ---- decisions ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(2 * len(DRAWS) + 2),
+        pytest.param(7702390, id="a program whose small scores are below the accuracy of the solver"),
+        pytest.param(7702667, id="projections by approximate answers at scores of 1e16"),
+    ],
+)
+def test_the_certificate_of_random_decisions_is_true(seed):
+    _, failure, refused = decisions.run(seed)
+    assert failure is None
+    assert not refused
+
+
+def test_false_certificates_of_bounded_answers_are_caught():
+    told = SimpleNamespace(primal=1.0, dual=0.0, rounding=0.0)
+    written = tables(0, "hinge")
+    here = float(written.value(np.ones(3)).above)
+    right = {"written": written, "w": np.ones(3), "loose": 0.5, "highest": 0.0}
+    told.primal = here + 0.4
+    assert decisions.of_bounds(told, **right) == []
+    for change, sentence in (
+        ({"primal": here + 0.6}, "loose by"),
+        ({"primal": here - 1e-6}, "loose by"),
+        ({"dual": here}, "above the optimum"),
+    ):
+        wrong = SimpleNamespace(**{**vars(told), **change})
+        assert any(sentence in one for one in decisions.of_bounds(wrong, **right))
 
 
 # ---- the references, against a second one ---------------------------------------------------------------

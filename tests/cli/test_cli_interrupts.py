@@ -193,7 +193,7 @@ def test_before_the_first_solver_nothing_is_written(begin, data, tmp_path):
     assert not out.exists() or os.listdir(out) == []
 
 
-@pytest.mark.parametrize("after", [0.0, 3.0])
+@pytest.mark.parametrize("after", [0.0, 1.5])
 def test_a_comparison_in_processes_ends(data, tmp_path, after):
     """A terminal sends Ctrl-C to all processes of its group."""
     out = tmp_path / "report"

@@ -1,5 +1,6 @@
 """Training on real Dask processes, on the loopback interface alone: faults, the command line, refusals."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,9 +11,12 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from problems import assert_brackets, data, estimator, optimum
+from typer.testing import CliRunner
 
 import structlearn
-from structlearn.data import pack
+from structlearn import DecisionPredictor
+from structlearn.cli import app
+from structlearn.data import make_shortest_paths, pack, write_decisions
 from structlearn.distributed import connected
 from structlearn.solvers import Checkpoint
 
@@ -73,7 +77,22 @@ def test_the_optimum_is_that_of_one_machine(client, name):
     assert abs(found.certificate_.dual - optimum(name)) <= 1e-6
 
 
-@pytest.mark.parametrize("number", [1, 2])
+def test_the_shell_trains_decisions_there(client, tmp_path):
+    """On the processes of this cluster, by its address: the objective is that of one machine."""
+    problem = make_shortest_paths(24, 3, rows=3, columns=3, degree=3, random_state=0)
+    write_decisions(tmp_path / "ways.npz", *problem)
+    command = ["train", "decide", tmp_path / "ways.npz", "--out", tmp_path / "model", "--tol", "1e-5"]
+    address = client.scheduler_info()["address"]
+    told = CliRunner().invoke(app, [*map(str, command), "--json", "--cluster", address])
+    assert told.exit_code == 0, told.output
+    found = json.loads(told.stdout)
+    here = DecisionPredictor(problem.structure, tol=1e-5, random_state=0).fit(*problem[:2]).certificate_
+    assert found["converged"]
+    assert max(found["dual"], here.dual) <= min(found["primal"], here.primal)
+    assert structlearn.load(tmp_path / "model").predict(problem.X).sum(axis=1).tolist() == [4] * 24
+
+
+@pytest.mark.parametrize("number", [2, pytest.param(1, marks=pytest.mark.long)])
 def test_workers_killed_while_idle(client, tmp_path, number):
     train(client, tmp_path, lambda client: kill(client, number))
 
@@ -126,7 +145,7 @@ def wait_for(happened, seconds=600):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("after", [0.0, 0.1])
+@pytest.mark.parametrize("after", [0.0, pytest.param(0.1, marks=pytest.mark.long)])
 def test_a_worker_killed_while_the_cluster_starts(tmp_path, after):
     pack(tmp_path / "packed", "classes", *data(NAME))
     command = [sys.executable, "-c", "from structlearn.cli import main; main()"]

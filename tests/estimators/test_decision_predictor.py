@@ -326,6 +326,57 @@ def test_a_loaded_model_decides_alike(data, loss, tmp_path):
     assert loaded.set_params(random_state=0).fit(X, costs).weights_.tolist() == model.weights_.tolist()
 
 
+class Portfolio:
+    """Positions z with z' risk z <= 1: a set with infinitely many corners."""
+
+    def __init__(self, risk):
+        self.risk = risk
+        self.largest_entry = 1 / np.sqrt(np.linalg.eigvalsh(risk)[0])
+
+    def maximize(self, theta):
+        z = np.linalg.solve(self.risk, theta)
+        return z / np.sqrt(max(theta @ z, 1e-300))
+
+    def decode(self, z):
+        return z
+
+
+def test_an_oracle_of_a_set_that_is_no_polytope_has_a_true_certificate():
+    """The optimum by a convex solver lies between D and P; max <theta, z> is ||theta|| by risk^-1."""
+    rng = np.random.default_rng(0)
+    half = rng.normal(size=(4, 4))
+    oracle, X = Portfolio(half @ half.T + np.eye(4)), rng.normal(size=(30, 3))
+    values = X @ rng.normal(size=(3, 4)) + 0.3 * rng.normal(size=(30, 4))
+    model = DecisionPredictor(
+        oracle, sense="max", regularization=0.1, tol=1e-7, fit_intercept=False, random_state=0
+    ).fit(X, values)
+    B, root = cvxpy.Variable((4, 3)), np.linalg.cholesky(np.linalg.inv(oracle.risk))
+    thetas = [2 * (B @ x) - c for x, c in zip(X, values)]
+    losses = [cvxpy.norm(root.T @ one) - one @ oracle.maximize(c) for one, c in zip(thetas, values)]
+    least = cvxpy.Problem(cvxpy.Minimize(0.05 * cvxpy.sum_squares(B) + sum(losses) / 30)).solve("CLARABEL")
+    history = model.history_
+    assert (history["dual"] <= least + 1e-8).all()
+    assert (history["primal"] >= least - 1e-8).all()
+    assert model.certificate_.gap <= 1e-7 * history["primal"][0] + 1e-12
+    assert -0.2 < model.score(X, values) < 0.0
+    np.testing.assert_allclose(
+        np.einsum("ni,ij,nj->n", *[model.predict(X), oracle.risk, model.predict(X)]), 1
+    )
+
+
+def test_tables_of_other_sizes_are_decided_about(tmp_path):
+    """Parts with two axes, as many as each example has: the answers are matchings, also after loading."""
+    rng = np.random.default_rng(4)
+    X = [rng.normal(size=(m, n, 2)) for m, n in [(2, 3), (3, 3), (4, 2), (2, 3), (3, 4)]]
+    model = DecisionPredictor(Matching(), sense="max", random_state=0).fit(X, [one @ [1, -2] for one in X])
+    model.save(tmp_path / "model")
+    for found, one in zip(structlearn.load(tmp_path / "model").predict(X), X):
+        assert found.shape == one.shape[:2]
+        assert found.sum(axis=0).max() <= 1
+        assert found.sum(axis=1).max() <= 1
+    assert model.score(X, [one @ [1, -2] for one in X]) == pytest.approx(0.0, abs=1e-12)
+
+
 def test_a_loaded_model_of_instances_asks_for_them(tmp_path):
     X, costs = [np.ones((12, 1)), np.ones((10, 1))], [np.arange(1.0, 13), np.arange(1.0, 11)]
     instances = [GRID, ShortestPath.grid(2, 4)]

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import structlearn
-from structlearn import ChainClassifier
+from structlearn import ChainClassifier, runtime
 from structlearn.estimators.weights import step_choice
 from structlearn.structures import Chain, SparseChain
+from structlearn.tagging import Tagger
 
 K = 5
 
@@ -107,6 +108,19 @@ def test_models_are_saved_and_loaded(tmp_path, transitions):
     assert again.structure_.free == (transitions == "seen")
     assert all((a == b).all() for a, b in zip(model.predict(X), again.predict(X)))
     assert (again.transition_coef_ == model.transition_coef_).all()
+
+
+@pytest.mark.parametrize("transitions", ["seen", "seen-only"])
+def test_the_runtime_reads_such_models(tmp_path, transitions):
+    rng = np.random.default_rng(0)
+    words = [[f"w{k}" for k in rng.integers(0, 20, 5)] for _ in range(30)]
+    y = [[str(int(word[1:]) % 4) for word in sentence] for sentence in words]
+    X = [[{"word": word, "odd": word[-1] in "13579"} for word in sentence] for sentence in words]
+    tagger = Tagger(chain_options={"transitions": transitions}, random_state=0).fit(X[:20], y[:20])
+    tagger.save(tmp_path / "tagger.safetensors")
+    again = runtime.load(tmp_path / "tagger.safetensors")
+    for found, expected in zip(again.predict(X), tagger.predict(X)):
+        assert list(found) == list(expected)
 
 
 def test_training_goes_on_from_a_model_before():

@@ -11,11 +11,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "own-structure.md"
 
 @pytest.fixture(scope="module")
 def pieces():
-    """The page's code: the data and the plain structure, the compiled one, the network."""
-    data, plain, positive, check, compiled, network = re.findall(
-        r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL
-    )
-    return {"plain": data + plain + positive + check, "compiled": compiled, "network": network}
+    """The page's code: the data and the plain structure, the compiled one, the soft one, the network."""
+    found = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    data, plain, positive, check, compiled, soft, network = found
+    return {"plain": data + plain + positive + check, "compiled": compiled, "soft": soft, "network": network}
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +46,16 @@ def test_weights_that_are_not_negative_cost_a_higher_objective(names):
 
 def test_the_check_finds_no_problem(names):
     assert names["check_structure"](names["AtMostTwo"](), names["X"], names["y"]).ok
+
+
+def test_the_soft_structure_has_probabilities(names, pieces):
+    found = dict(names)
+    exec(pieces["soft"], found)  # noqa: S102  (our own page)
+    X, y, soft = found["X"], found["y"], found["soft"]
+    assert soft.certificate_.converged
+    assert right(soft.predict(X), y) > 0.7
+    assert found["check_structure"](found["SoftAtMostTwo"](), X, y).ok
+    assert all(0 < mean.sum() < 2 for mean in soft.predict_marginals(X))
 
 
 def test_the_network_learns_the_sets(names, pieces):

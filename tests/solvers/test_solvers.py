@@ -32,7 +32,7 @@ from structlearn.solvers import (
     solve,
 )
 from structlearn.structures import Simplex
-from structlearn.structures.own import PythonOracle
+from structlearn.structures.python_oracle import PythonOracle
 
 each_solver = pytest.mark.parametrize("solver", [runner.solver for runner in SOLVERS.values()], ids=SOLVERS)
 each_structure = pytest.mark.parametrize("name", list(STRUCTURES))

@@ -16,7 +16,7 @@ from structlearn.core.contract import maximize, project, project_workspace, work
 from structlearn.core.kernels import implements, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, ProjectiveTree, Simplex, as_structure
 from structlearn.structures.erased import erase_structure
-from structlearn.structures.own import Called
+from structlearn.structures.own_records import Called
 from structlearn.structures.sparsemap import (
     ROUGH_TOLERANCE,
     STALLED_TOLERANCE,
@@ -374,3 +374,22 @@ def test_records_that_only_maximize_are_projected_onto():
         work = project_workspace(Interval(2.0), (1, 1))
         value = project(Interval(2.0), (1, 1), np.array([theta]), np.empty(0), work, point)
         assert_allclose([point[0], value], [z, theta * z - z * z / 2], atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e8, 1e17])
+def test_an_approximate_oracle_may_find_the_best_vertex_later(scale):
+    """A first answer that is worse by 1e17 leaves weight to the better one, whatever rounding does."""
+
+    class Late:
+        bounded = True
+
+        def __init__(self):
+            self.calls = 0
+
+        def maximize(self, theta):
+            self.calls += 1
+            value = float(np.array([0.0, 1.0, 1.0]) @ theta)
+            return np.array([1.0, 0.0, 1.0] if self.calls == 1 else [0.0, 1.0, 1.0]), value
+
+    theta = scale * np.array([-3.0, 2.5, 0.4])
+    assert_allclose(as_structure(Late()).project(theta), [0.0, 1.0, 1.0])

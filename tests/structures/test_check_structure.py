@@ -21,7 +21,7 @@ from structlearn.structures import (
     as_structure,
     check_structure,
 )
-from structlearn.structures.questions import FEWEST_QUESTIONS, MOST_QUESTIONS, refuse_wrong_oracle
+from structlearn.structures.refusing import FEWEST_QUESTIONS, MOST_QUESTIONS, refuse_wrong_oracle
 
 RNG = np.random.default_rng(0)
 X = [RNG.normal(size=(size, 3)) for size in [5, 6] * 20]

@@ -234,6 +234,7 @@ def trained(n_states, seed):
     return Trained(objective, relaxed_optimum(objective))
 
 
+LONG = pytest.mark.long
 SOLVERS = {"seg": StochasticExtragradient(), "bcfw": ActiveBlocks(), "fw": FrankWolfe()}
 
 
@@ -294,8 +295,9 @@ class BadGraphs(PairwiseGraphs):
         return BadOracle(super().record)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", ["fw", *(pytest.param(one, marks=LONG) for one in ("seg", "bcfw"))])
 def test_bad_answers_widen_the_gap_but_never_turn_it(name):
+    """For `seg` all passes are compiled anew; test_graphs.py has the same for graphs with labellings."""
     known = trained(3, 0)
     structure = BadGraphs([RING, COMPLETE], 3, polytope="local")
     found = solve(training_problem(structure, 0), SOLVERS[name], Stopping(tol=0, max_passes=20), seed=0)

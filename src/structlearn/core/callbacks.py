@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 import numpy as np
 
@@ -17,17 +19,36 @@ Answer = Callable[[Shape, Array, Array, Array], float]
 _Function = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_int64] * 9)
 
 
+class AnswersAhead(Protocol):
+    """Plain Python that may answer before compiled code asks, several questions at once."""
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether other processes may answer now."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """Return a context inside which other processes may answer; they end with it."""
+
+    def prepare(
+        self, shapes: Sequence[Shape], thetas: Sequence[Array], n_jobs: int, *, in_turn: bool = False
+    ) -> None:
+        """Answer questions that will be asked next; `in_turn` where they come in this order, all of them."""
+
+    def forget(self) -> None:
+        """Leave no prepared answer."""
+
+
 class Callback:
     """`maximize` of a structure in plain Python: answer(shape, theta, shared, vertex) -> value.
 
-    `bound`, of the same arguments, is asked for `max_value` in its place, where answers may be below it.
-    Compiled code cannot raise what Python raised. The first exception is kept, all later calls return -inf,
-    with which no step is made, and `raise_failure` raises it after the pass.
+    `bound`, of the same arguments, is asked for `max_value` in its place, where answers may be below it;
+    `others` answer further questions, which compiled code counts from 2 on. Compiled code cannot raise what
+    Python raised. The first exception is kept, all later calls return -inf, with which no step is made, and
+    `raise_failure` raises it after the pass.
     """
 
-    def __init__(self, answer: Answer, bound: Answer | None = None) -> None:
-        self._answer = answer
-        self._bound = bound
+    def __init__(self, answer: Answer, bound: Answer | None = None, *others: Answer) -> None:
+        self._answers = (answer, bound or answer, *others)
         self._calls = 0
         self._failure: BaseException | None = None
         self._function = _Function(self._respond)
@@ -35,7 +56,7 @@ class Callback:
 
     def _respond(
         self,
-        asks_for_a_bound: int,
+        question: int,
         rows: int,
         columns: int,
         theta: int,
@@ -50,19 +71,18 @@ class Callback:
         try:
             vectors = _view(theta, n_theta), _view(shared, n_shared), _view(vertex, n)
             self._calls += 1
-            answer = self._bound if asks_for_a_bound and self._bound is not None else self._answer
-            return float(answer((rows, columns), *vectors))
+            return float(self._answers[question]((rows, columns), *vectors))
         except BaseException as error:
             self._failure = error
             return -np.inf
 
     def __reduce__(self) -> tuple[type[Callback], tuple[object, ...]]:
-        return Callback, (self._answer, self._bound)
+        return Callback, self._answers
 
     @property
     def calls(self) -> int:
         """How often there was an answer; an object that answers may count its own `calls`."""
-        return int(getattr(self._answer, "calls", self._calls))
+        return int(getattr(self._answers[0], "calls", self._calls))
 
     def raise_failure(self) -> None:
         """Raise what a call has raised since the last time, if anything."""

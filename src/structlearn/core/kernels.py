@@ -118,14 +118,14 @@ def is_jitable(value: object) -> TypeGuard[Function]:
     return isinstance(value, FunctionType) and value in _JITABLE
 
 
-def implements(called: Function, record: type) -> Callable[[F], F]:
-    """Register the decorated kernel as the operation on every NamedTuple of class `record`.
+def implements(called: Function, *records: type) -> Callable[[F], F]:
+    """Register the decorated kernel as the operation on every NamedTuple of one of these classes.
 
     The class `object` stands for all that have none of their own.
     """
 
     def register(function: F) -> F:
-        _KERNELS[called.__name__, record] = function
+        _KERNELS.update({(called.__name__, record): function for record in records})
         return function
 
     return register

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.context import BaseContext
 from multiprocessing.resource_tracker import ensure_running
 
 
@@ -23,6 +24,12 @@ def ctrl_c_kept_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_method() -> BaseContext:
+    """Return how processes start: from a server that has no threads, where the system has one."""
+    server = "forkserver" in multiprocessing.get_all_start_methods()
+    return multiprocessing.get_context("forkserver" if server else "spawn")
 
 
 def end_with_parent() -> None:

@@ -26,17 +26,21 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     """Entries by their names, in the order in which they came.
 
     what : what an entry is, in words, for refusals
+    homes : of names that are not registered yet the module that registers them when it is imported
     """
 
-    def __init__(self, what: str, entries: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self, what: str, entries: Iterable[Entry] = (), homes: Mapping[str, str] | None = None
+    ) -> None:
         self.what = what
+        self._homes = dict(homes or {})
         self._entries: dict[str, Entry] = {}
         for entry in entries:
             self.register(entry)
 
     def register(self, entry: Entry) -> Entry:
         """Add an entry; ValueError if its name is taken."""
-        if entry.name in self._entries:
+        if entry.name in self:
             raise ValueError(f"There is a {self.what} {entry.name!r} already.")
         self._entries[entry.name] = entry
         return entry
@@ -47,16 +51,24 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     def entry(self, name: object) -> Entry:
         """Return the entry of this name, or raise a ValueError that lists all and suggests the nearest."""
-        return self._entries[one_of(self.what, name, self._entries)]
+        return self[one_of(self.what, name, self)]
 
     def __getitem__(self, name: str) -> Entry:
+        if name not in self._entries and name in self._homes:
+            import_module(self._homes[name])
         return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._all())
+
+    def _all(self) -> dict[str, Entry]:
+        """Return all entries, those of every home among them."""
+        for home in self._homes.values():
+            import_module(home)
+        return self._entries
 
 
 def resolve_name(where: Any) -> Any:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from structlearn.data.columns import split_rows as split_rows
     from structlearn.data.columns import write_columns as write_columns
     from structlearn.data.conllu import CONLLU as CONLLU
-    from structlearn.data.decision_files import DecisionFile as DecisionFile
-    from structlearn.data.decision_files import read_decisions as read_decisions
-    from structlearn.data.decision_files import write_decisions as write_decisions
-    from structlearn.data.decisions import DecisionData as DecisionData
-    from structlearn.data.decisions import make_knapsacks as make_knapsacks
-    from structlearn.data.decisions import make_shortest_paths as make_shortest_paths
-    from structlearn.data.decisions import make_tours as make_tours
+    from structlearn.data.decisions.files import DecisionFile as DecisionFile
+    from structlearn.data.decisions.files import read_decisions as read_decisions
+    from structlearn.data.decisions.files import write_decisions as write_decisions
+    from structlearn.data.decisions.generators import DecisionData as DecisionData
+    from structlearn.data.decisions.generators import make_knapsacks as make_knapsacks
+    from structlearn.data.decisions.generators import make_shortest_paths as make_shortest_paths
+    from structlearn.data.decisions.generators import make_tours as make_tours
     from structlearn.data.digits import digit_sequences as digit_sequences
     from structlearn.data.digits import train_test_digit_sequences as train_test_digit_sequences
     from structlearn.data.download import fetch as fetch
@@ -75,12 +75,12 @@ _PUBLIC = {
         "read_columns",
         "write_columns",
     ),
-    "decision_files": (
+    "decisions.files": (
         "DecisionFile",
         "read_decisions",
         "write_decisions",
     ),
-    "decisions": (
+    "decisions.generators": (
         "DecisionData",
         "make_knapsacks",
         "make_shortest_paths",

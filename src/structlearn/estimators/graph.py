@@ -179,7 +179,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             weight = check_sample_weight(sample_weight, len(examples.which))
             self.n_features_in_ = examples.nodes.shape[1]
             memory = Memory(self.memory)
-            structure = self._structure_of(examples, self.polytope, memory)
+            structure = self._graph_structure(examples, self.polytope, memory)
             scoring = self._training_graph_scoring(examples, structure, memory)
             n = len(self.classes_)
             options = class_costs(
@@ -240,7 +240,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         rows[:] = 1.0
         return rows[:, None]
 
-    def _structure_of(
+    def _graph_structure(
         self, examples: Examples, polytope: str = "marginal", memory: Memory | None = None
     ) -> PairwiseGraphs:
         """Return the structure of these graphs.
@@ -260,7 +260,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         )
 
     def _asked_structure(self, examples: Examples) -> PairwiseGraphs:
-        return self._structure_of(examples)
+        return self._graph_structure(examples)
 
     # ---- prediction --------------------------------------------------------------------------------
 

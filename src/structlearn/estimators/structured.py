@@ -26,7 +26,8 @@ from structlearn.estimators.training.fresh_fit import fresh_fit
 from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs, exact_match
 from structlearn.structures import OwnStructure, Structure, as_structure
-from structlearn.structures.questions import refuse_wrong_oracle
+from structlearn.structures.base import answering
+from structlearn.structures.refusing import refuse_wrong_oracle
 from structlearn.structures.unshared import Whole
 
 
@@ -90,10 +91,10 @@ class StructuredPredictor(PartEstimator[Structure]):
                 structure = Whole(structure)
             problem = self._problem(structure, X, y, sample_weight)
             if isinstance(structure, OwnStructure):
-                if instances is None:
-                    refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
+                refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
                 self._warn_of_threads(structure)
-            training_of(self).run(problem)
+            with answering(structure):
+                training_of(self).run(problem)
         return self
 
     def _structure_of(self, X: Tables, instances: Sequence[object] | None) -> Structure:
@@ -111,12 +112,12 @@ class StructuredPredictor(PartEstimator[Structure]):
             return int(np.prod(axes)), i
         return super()._shape(structure, i, axes)
 
-    def _warn_of_threads(self, structure: Structure) -> None:
-        if threads(self.n_jobs) > 1 and not structure.compiled:
+    def _warn_of_threads(self, structure: OwnStructure) -> None:
+        if threads(self.n_jobs) > 1 and structure.uses_threads:
             advice = Statement(
                 "{n_jobs} serves a `maximize` in plain Python only where all examples are asked at once "
                 "(evaluations, predictions), and only if it releases the GIL; compile it with Numba "
-                "(docs/own-structure.md) for more."
+                "(docs/own-structure.md), or give it the attribute parallel = 'processes', for more."
             )
             warnings.warn(UserWarning(advice), stacklevel=3)
 
@@ -129,7 +130,8 @@ class StructuredPredictor(PartEstimator[Structure]):
         if instances is None:
             check_is_fitted(self, "weights_")
             refuse_new_instances(self.structure_)
-            return [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
+            with answering(self.structure_):
+                return [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
         return self._predict_instances(X, instances)
 
     def _predict_instances(self, X: Tables, instances: Sequence[object]) -> list[object]:
@@ -138,7 +140,9 @@ class StructuredPredictor(PartEstimator[Structure]):
         rows, axes = self._part_rows(X, structure)
         constant = self.weights_.size > self.row_map.n_scored
         scoring = self._scoring_of_rows(structure, self.row_map.apply(rows), axes, constant=constant)
-        return [structure.decode(parts.copy()) for _, parts in model_of(self, structure).best_parts(scoring)]
+        with answering(structure):
+            best = model_of(self, structure).best_parts(scoring)
+            return [structure.decode(parts.copy()) for _, parts in best]
 
     def score(
         self,

@@ -28,6 +28,8 @@ class GoldVertices(NamedTuple):
     value: Array
     #: how many local parts, the first of each example, count in the squared norm
     curved: Array
+    #: what the largest score counts in the size of a loss: more than 0 where the oracle itself is inaccurate
+    inaccuracy: float = 0.0
 
     @classmethod
     def nothing(cls, n_examples: int) -> GoldVertices:
@@ -54,7 +56,10 @@ def against_gold(
     omega_known = convexity * square / 2.0
     loss = best - known + omega_known
     if gold.part.size and loss < 0.0:
-        return 0.0, loss / (abs(best) + abs(known) + omega_known + 1.0), omega_known
+        size = abs(best) + abs(known) + omega_known + 1.0
+        if gold.inaccuracy > 0.0:
+            size += gold.inaccuracy * np.abs(theta).max()
+        return 0.0, loss / size, omega_known
     return loss, np.inf, omega_known
 
 

@@ -30,6 +30,7 @@ from structlearn.problem.oracle import ExampleBlocks, GoldVertices, Losses, Orac
 from structlearn.problem.penalties import Penalty, SquaredL2, squared_part
 from structlearn.problem.problem import Predictions as Predictions
 from structlearn.problem.regularizers import Regularizer, Zero
+from structlearn.problem.vertices import dense_blocks, vertices_fit
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import SparseVertices, Structure
 from structlearn.structures.sparsemap import active_set_project
@@ -102,7 +103,8 @@ class Objective:
         self.active = active[weight[active] > 0]
         self.weight = np.zeros(n)
         self.weight[self.active] = weight[self.active] / weight[self.active].sum()
-        if cost.shape != (scoring.start[-1],) or not self._gold_fits():
+        fits = vertices_fit(self.gold, np.diff(self.point_start), scoring.chunks())
+        if cost.shape != (scoring.start[-1],) or not fits:
             raise ValueError("Gold vertices and costs must be those of the examples' parts, end to end.")
 
     # ---- sizes -------------------------------------------------------------------------------------
@@ -207,18 +209,6 @@ class Objective:
 
     # ---- gold --------------------------------------------------------------------------------------
 
-    def _gold_fits(self) -> bool:
-        """Return whether the gold vertices have only parts of their examples: compiled code relies on it."""
-        gold, sizes = self.gold, np.diff(self.point_start)
-        if gold.start.size != sizes.size + 1 or not gold.start[-1] == gold.index.size == gold.value.size:
-            return False
-        for first, last in self.scoring.chunks():
-            index = gold.index[gold.start[first] : gold.start[last]]
-            most = np.repeat(sizes[first:last], np.diff(gold.start[first : last + 1]))
-            if ((index < 0) | (index >= most)).any():
-                return False
-        return True
-
     @cached_property
     def gold_map(self) -> Array:
         """sum_i p_i Phi_i^T mu_i."""
@@ -268,7 +258,7 @@ class Objective:
     @cached_property
     def gold_vertices(self) -> GoldVertices:
         """The gold vertices as the oracle compares answers with them."""
-        return GoldVertices(*self.gold, self._n_curved_parts)
+        return GoldVertices(*self.gold, self._n_curved_parts, self.structure.accuracy / MATERIAL)
 
     # ---- values ------------------------------------------------------------------------------------
 
@@ -366,12 +356,7 @@ class Objective:
 
     def gold_blocks(self, first: int, last: int) -> Array:
         """Return mu of examples first .. last - 1."""
-        start = self.point_start[first : last + 1] - self.point_start[first]
-        entries = slice(self.gold.start[first], self.gold.start[last])
-        mu = np.zeros(start[-1])
-        begins = np.repeat(start[:-1], np.diff(self.gold.start[first : last + 1]))
-        mu[begins + self.gold.index[entries]] = self.gold.value[entries]
-        return mu
+        return dense_blocks(self.gold, self.point_start, first, last)
 
     @cached_property
     def point_start(self) -> Array:

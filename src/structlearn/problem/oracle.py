@@ -98,7 +98,8 @@ class Oracle:
     def run(self, function: Callable[..., Found], *args: object) -> Found:
         """Call the kernel `function(structure, *args)`; then raise what the structure has raised inside."""
         found = function(self.for_pass(function), *args)
-        self.structure.forget()
+        if self.structure.ahead is not None:
+            self.structure.ahead.forget()
         self.structure.raise_failure()
         return found
 
@@ -187,12 +188,25 @@ class Oracle:
 
     def _prepare(self, weight: Array, theta: Array, first: int, last: int) -> None:
         """Tell plain Python what it will be asked for examples first .. last - 1."""
-        if self.structure.compiled or self.structure.record != self.record:
+        ahead = self.structure.ahead
+        if ahead is None or self.structure.record != self.record:
             return
         own = first + np.flatnonzero(weight[first:last])
         begins = self.scoring.start[first : last + 1] - self.scoring.start[first]
         thetas = [theta[begins[i] : begins[i + 1]] for i in own - first]
-        self.structure.prepare(self.scoring.shapes[own], thetas, self.n_jobs)
+        ahead.prepare(self.scoring.shapes[own].tolist(), thetas, self.n_jobs)
+
+    @property
+    def asks_processes(self) -> bool:
+        """Whether several processes answer for a `maximize` in plain Python."""
+        return self.n_jobs > 1 and self.structure.ahead is not None and self.structure.ahead.in_processes
+
+    def ask_ahead(self, w: Array, cost: Array, examples: Array) -> None:
+        """Let plain Python answer for examples at w, about which compiled code will ask in this order."""
+        if self.structure.ahead is not None:
+            thetas = [self._scores(w, cost, i, i + 1) for i in examples.tolist()]
+            shapes = self.scoring.shapes[examples].tolist()
+            self.structure.ahead.prepare(shapes, thetas, self.n_jobs, in_turn=True)
 
     def read(
         self, w: Array, reader: Callable[[Array], Found], shift: Array | None = None

@@ -86,6 +86,9 @@ class Shannon(Regularizer):
             "The entropy of a mixture cannot be told from its parts: give outputs, not mixtures."
         )
 
+    def accuracy(self, structure: Structure) -> float:
+        return structure.accuracy + structure.marginals_accuracy
+
     def terms(self, structure: Structure, z: Array) -> Array | None:
         from scipy.special import xlogy
 

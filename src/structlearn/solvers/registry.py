@@ -87,7 +87,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             *("bcfw", "structlearn.solvers.options:block_frank_wolfe", (HINGE,)),
             default="the hinge on rows that do not overlap, and on rows on clusters",
             when="one of several classes; options of its own",
-            step="one oracle call an example, then steps among the vertices seen so far; exact step lengths",
+            step="one oracle call per example, then steps among the vertices seen so far; exact step lengths",
             compared=1,
         ),
         SolverEntry(
@@ -138,12 +138,12 @@ SOLVERS: Registry[SolverEntry] = Registry(
         SolverEntry(
             *("cutting-plane", "structlearn.solvers:CuttingPlane", (HINGE, SMOOTH)),
             when="few weights, a cheap oracle; smooth losses too",
-            step="one plane a pass, mixed by a small quadratic program (1-slack)",
+            step="one plane per pass, mixed by a small quadratic program (1-slack)",
             compared=4,
         ),
         SolverEntry(
             *("n-slack", "structlearn.solvers:NSlack", (HINGE,)),
-            when="oracle calls so dear that few passes matter most; at most a few thousand examples",
+            when="oracle calls so expensive that few passes matter most; at most a few thousand examples",
             step="a working set for each example, mixed by a large quadratic program",
         ),
         SolverEntry(

@@ -1,6 +1,6 @@
 """Packed training data: a folder of arrays that training reads in place, however large (see `folder`).
 
-Seven kinds. The features are `features`, or `data`, `indices` and `indptr` of a CSR matrix:
+Eight kinds. The features are `features`, or `data`, `indices` and `indptr` of a CSR matrix:
 
     classes     a row per example      codes (n,): positions in the header's classes
     sets        a row per example      codes, end to end; starts (n + 1,)
@@ -12,6 +12,9 @@ Seven kinds. The features are `features`, or `data`, `indices` and `indptr` of a
                                        counted in each graph; edge_starts (n + 1,); perhaps edge_features
                                        (E, k), and types: positions in the header's types
     grid        a row per pixel        starts (n + 1,); shapes (n, 2) or, of volumes, (n, 3); codes, as above
+    decisions   a row per example      targets (n, ...): costs, of the same parts in all examples
+                or a row per part      starts (n + 1,); shapes (n, k): axes of the parts; targets: costs, end
+                                       to end
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ FORMAT = "structlearn-packed"
 VERSION = 1
 #: what the names of arrays begin with that are kept for an application
 KEPT = "kept-"
-KINDS = ("classes", "sets", "numbers", "chain", "matching", "graph", "grid")
+KINDS = ("classes", "sets", "numbers", "chain", "matching", "graph", "grid", "decisions")
 
 #: Rows of features.
 Matrix: TypeAlias = "np.ndarray | sparse.csr_matrix"
@@ -50,7 +53,7 @@ class Packed:
     ----------
     kind : one of `KINDS`
     X : ndarray or CSR matrix of mapped arrays, or `PackedExamples`, `PackedGraphs`
-    y : ndarray, list of tuples, or `PackedLabels`, `PackedLinks`, `PackedNodeLabels`
+    y : ndarray, list of tuples, or `PackedLabels`, `PackedLinks`, `PackedNodeLabels`, `PackedCosts`
     notes, texts, arrays : what an application keeps beside them
     classes : ndarray of all labels, sorted; empty where there are none
     """
@@ -111,6 +114,19 @@ class PackedLabels(LazyList[np.ndarray]):
         return self.classes[self.codes[self.starts[i] : self.starts[i + 1]]]
 
 
+class PackedCosts(LazyList[np.ndarray]):
+    """Costs of examples that may differ in their parts: `targets` are those of all parts, end to end."""
+
+    def __init__(self, targets: np.ndarray, starts: np.ndarray, shapes: np.ndarray) -> None:
+        self.targets, self.starts, self.shapes = targets, starts, shapes
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def _item(self, i: int) -> np.ndarray:
+        return self.targets[self.starts[i] : self.starts[i + 1]].reshape(self.shapes[i])
+
+
 class PackedLinks(LazyList[np.ndarray]):
     """Matchings: (m, n) tables of 0 and 1 or, where they were packed as such, vectors of column numbers."""
 
@@ -169,7 +185,7 @@ def _contents(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[Any, Any]
     if rows is None:
         shape = len(arrays["indptr"]) - 1, header["n_features"]
         rows = sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-    if kind == "numbers":
+    if kind == "numbers" or (kind == "decisions" and "starts" not in arrays):
         return rows, arrays["targets"]
     if kind == "classes":
         return rows, classes[arrays["codes"]]
@@ -187,6 +203,8 @@ def _contents(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[Any, Any]
     if kind == "grid":
         labels = PackedNodeLabels(arrays["codes"], starts, classes, shapes)
         return PackedExamples(rows, starts, shapes), labels
+    if kind == "decisions":
+        return PackedExamples(rows, starts, shapes), PackedCosts(arrays["targets"], starts, shapes)
     links = PackedLinks(arrays["links"], arrays["link_starts"], shapes, vectors=header["vectors"])
     return PackedExamples(rows, starts, shapes), links
 

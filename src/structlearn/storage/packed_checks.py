@@ -21,7 +21,7 @@ def _label(value: object) -> bool:
 
 
 _HEADER = {
-    "kind": Literal["classes", "sets", "numbers", "chain", "matching", "graph", "grid"],
+    "kind": Literal["classes", "sets", "numbers", "chain", "matching", "graph", "grid", "decisions"],
     "n_features": count,
     "classes": [_label],
     "vectors": bool,
@@ -54,6 +54,8 @@ def check_packed(header: dict, arrays: Mapping[str, np.ndarray], *, contents: bo
         found.check_starts("starts", len(found["starts"]) - 1, n_rows)
     elif kind == "matching":
         found.check_matchings(n_rows)
+    elif kind == "decisions":
+        found.check_decisions(n_rows)
     else:
         found.check_codes(n_rows, n_classes, least=UNKNOWN)
         found.check_starts("starts", len(found["starts"]) - 1, n_rows)
@@ -128,6 +130,20 @@ class _Arrays:
         sides = np.repeat(shapes, np.diff(self["link_starts"]), axis=0)
         if self.contents and ((links < 0) | (links >= sides)).any():
             raise ValueError("links are out of range")
+
+    def check_decisions(self, n_rows: int) -> None:
+        """Check costs: one array of the same axes per row, or of other axes with a row for each part."""
+        if "starts" in self.arrays:
+            n = len(self["starts"]) - 1
+            self.check_starts("starts", n, n_rows)
+            self.check("shapes", "i", n, *self["shapes"].shape[1:2])
+            self.check_products(n_rows)
+            self.check("targets", "f", n_rows)
+        else:
+            self.check("targets", "f", n_rows, *self["targets"].shape[1:])
+            if self["targets"].ndim < 2:
+                raise ValueError("targets have one axis, not those of examples and parts")
+        self.check_finite("targets")
 
     def check_products(self, n_rows: int) -> None:
         """Check that there are shapes for as many rows as the examples have."""

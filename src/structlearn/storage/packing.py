@@ -23,7 +23,7 @@ class PackedWriter:
     ----------
     path : path
         Folder to make.
-    kind : {"classes", "sets", "numbers", "chain", "matching", "graph", "grid"}
+    kind : {"classes", "sets", "numbers", "chain", "matching", "graph", "grid", "decisions"}
     notes, texts, arrays : what to keep beside the data: JSON, and lists of strings and arrays by name
     classes : all labels, also those that may not occur
 
@@ -147,6 +147,22 @@ class PackedWriter:
             np.concatenate([one.reshape(-1, one.shape[-1]) for one in images]), shapes.prod(axis=1), y
         )
         self._folder.append("shapes", shapes)
+
+    def _append_decisions(self, X: Matrix | Sequence[Matrix], y: Sequence[ArrayLike]) -> None:
+        """Append features and costs: one row per example, or one per part, whose axes are those of costs."""
+        costs = [np.asarray(one, dtype=np.float64) for one in y]
+        if getattr(X, "ndim", 3) == 2:
+            self._rows(X)
+            self._folder.append("targets", np.stack(costs))
+            return
+        shapes = np.array([one.shape for one in costs], dtype=np.int64)
+        for i, (one, axes) in enumerate(zip(X, (one.shape for one in costs))):
+            if one.shape[:-1] != axes:
+                raise ValueError(f"Example {i} of a batch has features {one.shape} but costs {axes}.")
+        self._rows(_stack_rows([one.reshape(-1, one.shape[-1]) if one.ndim > 2 else one for one in X]))
+        self._starts("starts", shapes.prod(axis=1))
+        self._folder.append("shapes", shapes)
+        self._folder.append("targets", np.concatenate([one.ravel() for one in costs]))
 
     def _nodes(self, rows: np.ndarray, lengths: np.ndarray, y: Sequence[ArrayLike]) -> None:
         """Append features and labels of nodes, some of which may be unknown."""

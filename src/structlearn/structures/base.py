@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from inspect import signature
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeGuard
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.callbacks import Callback, raise_uncompiled
+from structlearn.core.callbacks import AnswersAhead, Callback, raise_uncompiled
 from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
@@ -81,6 +82,8 @@ class Structure(ABC):
     n_shared: int = 0
     #: Where an output may leave parts off, the probability from which on a part is worth taking.
     threshold: float = 0.0
+    #: Relative error of marginals and of log Z, beyond that of rounding.
+    marginals_accuracy: float = 0.0
     #: Why there are no marginals, where there are none.
     no_marginals: str = ""
     #: Number of axes of a part vector: a matching writes its parts as an (m, n) table.
@@ -91,8 +94,9 @@ class Structure(ABC):
     largest_entry: float = 1.0
     #: Whether others may be negative.
     signed: bool = False
-    #: What compiled code calls where `maximize` is plain Python.
+    #: What compiled code calls where `maximize` is plain Python, and what may answer ahead then.
     python: Callback | None = None
+    ahead: AnswersAhead | None = None
 
     @property
     def compiled(self) -> bool:
@@ -104,17 +108,9 @@ class Structure(ABC):
         """The same structure without early stops, for questions that are asked once."""
         return self
 
-    def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
-        """Hear the questions of the compiled code that follows: plain Python may answer ahead."""
-        return
-
     def batches(self, record: Record) -> BatchOracle | None:
         """Return what answers several examples at a time for `record`, where that is faster."""
         return None
-
-    def forget(self) -> None:
-        """Hear that compiled code has asked them."""
-        return
 
     def raise_failure(self) -> None:
         """Raise what `maximize` has raised inside compiled code, if anything; call this after it."""
@@ -354,6 +350,11 @@ class Structure(ABC):
         """Return local and shared entries of a flat part vector, as views."""
         n_local = self.n_local(shape)
         return parts[:n_local], parts[n_local:]
+
+
+def answering(structure: Structure) -> AbstractContextManager[None]:
+    """Return a context inside which other processes may answer for a structure in plain Python."""
+    return nullcontext() if structure.ahead is None else structure.ahead.working()
 
 
 def one_each(values: Sequence[Any] | None, n_examples: int, name: str) -> Sequence[Any]:

@@ -16,9 +16,7 @@ from structlearn.core.rounding import MATERIAL
 from structlearn.structures.base import Structure
 from structlearn.structures.own import OwnStructure, as_structure, python_path
 from structlearn.structures.questions import KnownOutputs, ask, findings, known_outputs, questions
-
-#: Projections and slopes of log Z are checked to this, relative to the size of the scores.
-ROUGHLY = 1e-5
+from structlearn.structures.soft_questions import marginals_problem, projection_problem
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,12 @@ class Case(NamedTuple):
 
     def scores(self, most: int) -> list[Array]:
         """Return a few random scores of each shape."""
+        return [theta for thetas in self.scores_of_shapes(most) for theta in thetas]
+
+    def scores_of_shapes(self, most: int) -> list[list[Array]]:
+        """Return the same, a list for each shape."""
         each = max(most // len(self.known), 2)
-        return [theta for outputs in self.known for theta in questions(outputs.points, each, self.rng)]
+        return [questions(outputs.points, each, self.rng) for outputs in self.known]
 
     def pairs(self) -> Iterator[tuple[int, Array, Array]]:
         """Yield examples, their gold outputs, and answers to random scores of the same shape."""
@@ -178,32 +180,16 @@ def _costs(case: Case) -> Found:
 
 def _projections(case: Case) -> Found:
     """Check that no output beats the projection at the gradient of <theta, z> - 1/2 ||z||^2 there."""
-    structure = case.structure
-    for theta in case.scores(8):
-        z, gradient = structure.project(theta), theta.copy()
-        curved = structure.n_curved(structure.shape(theta))
-        gradient.reshape(-1)[:curved] -= z.ravel()[:curved]
-        missing = np.sum(gradient * (structure.maximize(gradient) - z))
-        if missing > ROUGHLY * (1 + np.abs(theta).sum()):
-            return True, [f"A projection falls short of the best one by up to {missing:.3g}."]
-    return True, []
+    found = (projection_problem(case.structure, thetas) for thetas in case.scores_of_shapes(8))
+    return True, [sentence for sentence in found if sentence][:1]
 
 
 def _marginals(case: Case) -> Found:
     """Check that log Z is not below the maximum, and that marginals are its derivatives."""
-    structure = case.structure
-    if not is_implemented(marginals, structure.record):
+    if not is_implemented(marginals, case.structure.record):
         return False, []
-    for theta in case.scores(8):
-        mean, log_z = structure.marginals(theta)
-        best = float(np.sum(theta * structure.maximize(theta)))
-        way = case.rng.normal(size=theta.shape)
-        ahead, back = (structure.marginals(theta + h * way).log_partition for h in (1e-4, -1e-4))
-        if log_z < best - MATERIAL * (1 + abs(best)):
-            return True, [f"log Z is {log_z:.6g}, below the score {best:.6g} of the best output."]
-        if abs((ahead - back) / 2e-4 - np.sum(mean * way)) > ROUGHLY * (1 + np.abs(way).sum()):
-            return True, ["Marginals are not the derivatives of log Z."]
-    return True, []
+    found = (marginals_problem(case.structure, thetas, case.rng) for thetas in case.scores_of_shapes(8))
+    return True, [sentence for sentence in found if sentence][:1]
 
 
 def _two_paths(case: Case) -> Found:

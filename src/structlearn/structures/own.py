@@ -2,7 +2,7 @@
 
 An object with `maximize(theta) -> vertex`, an object with a compiled `oracle(theta, out) -> value`, or
 such a function by itself, plain or compiled. Everything else is optional: without `encode`, an output is its
-own part vector.
+own part vector; with `marginals` there is loss="softmax"; `project` takes the place of an active set.
 """
 
 from __future__ import annotations
@@ -10,44 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import float64, njit
 
 from structlearn.core.callbacks import Callback
-from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts
-from structlearn.core.kernels import implements, jitable, leaf
-from structlearn.core.words import call, call_numba
+from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import Structure, Weights
-from structlearn.structures.decisions.decision import of_instances
-from structlearn.structures.python_oracle import PythonOracle as PythonOracle
-from structlearn.structures.python_oracle import takes_an_example
+from structlearn.structures.own_records import (
+    Called,
+    CompiledOracle,
+    called_record,
+    code_address,
+    compiled_record,
+    machine_code,
+)
+from structlearn.structures.python_oracle import PythonOracle, takes_an_example
 
-if TYPE_CHECKING:
-    from numba.core.compiler import CompileResult
-
-
-class CompiledOracle(NamedTuple):
-    """A user's compiled function, by its address."""
-
-    address: int
-    #: 1 once it has raised an exception or has not returned a number
-    failed: Array
-
-
-class Called(NamedTuple):
-    """Plain Python, by the address of a `core.callbacks.Callback`."""
-
-    address: int
-    n_shared: int = 0
-
-
-@of_instances
-class CalledInstances(NamedTuple):
-    """The same where examples have instances of their own."""
-
-    address: int
+#: Relative error of log-partitions and marginals that a user's code computes, beyond that of one rounding.
+COMPUTED = 1e-11
 
 
 class OwnStructure(Structure):
@@ -58,19 +39,29 @@ class OwnStructure(Structure):
     inner : object, function `maximize(theta) -> vertex`, or Numba function
         May also have `encode(y)`, `decode(vertex)`, `cost(mu)`, `exact`, `accuracy` (a relative error of its
         values), `part_ndim`, `bounded` (`maximize` then returns a vertex and an upper bound of all scores),
-        `largest_entry` (where vertices are not 0/1) and `maximize_many(thetas)`.
+        `largest_entry` (where vertices are not 0/1), `maximize_many(thetas)`, `marginals(theta) -> (mean,
+        log_partition)` and `project(theta) -> point`, which beside a compiled `oracle` are compiled as well:
+        `marginals(theta, out) -> log_partition` and `project(theta, out)`. With `parallel = "processes"`, a
+        plain `maximize` answers in `n_jobs` processes where several examples are asked at once.
     instances : sequence, optional
         What belongs to each example, where `maximize(theta, x)` asks for it.
+    by_vertices : bool
+        Whether to leave `marginals` and `project` of the object aside.
     """
 
     zero_one = False
-    no_marginals = " (it can only maximise); use {loss=hinge} or 'sparsemax'"
+    no_marginals = " (it has no method `marginals`); use {loss=hinge} or 'sparsemax'"
+    marginals_accuracy = COMPUTED
 
-    def __init__(self, inner: Any, instances: Sequence[object] | None = None) -> None:
-        self.inner: object = inner
+    def __init__(
+        self, inner: Any, instances: Sequence[object] | None = None, *, by_vertices: bool = False
+    ) -> None:
+        self.inner: Any = inner
         self.instances = instances
         oracle = inner if _is_compiled(inner) else getattr(inner, "oracle", None)
         self._oracle = oracle if _is_compiled(oracle) else None
+        self.has_marginals = not by_vertices and self._has_method("marginals")
+        self.has_projection = not by_vertices and self._has_method("project")
         self.exact = bool(getattr(inner, "exact", True))
         self.accuracy = float(getattr(inner, "accuracy", 0.0))
         self.part_ndim = int(getattr(inner, "part_ndim", 1))
@@ -78,24 +69,40 @@ class OwnStructure(Structure):
         self.largest_entry = float(getattr(inner, "largest_entry", 1.0))
         self.has_graphs = instances is not None
         if self._oracle is None:
-            self._answers = PythonOracle(
-                getattr(inner, "maximize", inner), self.part_ndim, bounded=self.bounded,
-                instances=instances, many=getattr(inner, "maximize_many", None),
-            )  # fmt: skip
-            self.python = Callback(self._answers, self._answers.bound)
+            found = PythonOracle(inner, self.part_ndim, bounded=self.bounded, instances=instances)
+            self.ahead = found
+            self.python = Callback(found, found.bound, found.marginals, found.project)
+
+    def _has_method(self, name: str) -> bool:
+        """Return whether the object has a method; TypeError if only one of it and `maximize` is compiled."""
+        method = getattr(self.inner, name, None)
+        if not callable(method):
+            return False
+        if _is_compiled(method) != (self._oracle is not None):
+            raise TypeError(
+                f"{self.name}.{name} and the oracle must both be Numba functions, which write to `out`, or "
+                "both be plain Python; compile the other one, too."
+            )
+        return True
+
+    @property
+    def by_vertices(self) -> OwnStructure:
+        """The same structure, which answers everything through `maximize`."""
+        return OwnStructure(self.inner, self.instances, by_vertices=True)
+
+    def of_example(self, i: int) -> OwnStructure:
+        """Return the structure of one example: the same, or that of its instance alone."""
+        return self if self.instances is None else OwnStructure(self.inner, [self.instances[i]])
 
     @property
     def needs_instances(self) -> bool:
         """Whether `maximize` asks for what belongs to the example."""
-        return self._oracle is None and takes_an_example(getattr(self.inner, "maximize", self.inner))  # type: ignore[arg-type]
+        return self._oracle is None and takes_an_example(getattr(self.inner, "maximize", self.inner))
 
-    def prepare(self, shapes: Array, thetas: Sequence[Array], n_jobs: int) -> None:
-        if self._oracle is None:
-            self._answers.prepare([tuple(one) for one in shapes.tolist()], thetas, n_jobs)
-
-    def forget(self) -> None:
-        if self._oracle is None:
-            self._answers.forget()
+    @property
+    def uses_threads(self) -> bool:
+        """Whether `maximize` is plain Python that would share one process with all threads."""
+        return self.ahead is not None and getattr(self.inner, "parallel", "threads") == "threads"
 
     @property
     def name(self) -> str:
@@ -103,10 +110,11 @@ class OwnStructure(Structure):
         return str(getattr(self.inner, "__name__", type(self.inner).__name__))
 
     @property
-    def record(self) -> CompiledOracle | Called | CalledInstances:
+    def record(self) -> CompiledOracle | Called:
         if self.python is None:
             return self._compiled_oracle[0]
-        return (Called if self.instances is None else CalledInstances)(self.python.address)
+        kind = called_record(has_marginals=self.has_marginals, has_projection=self.has_projection)
+        return kind(self.python.address, has_instances=int(self.instances is not None))
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -115,10 +123,14 @@ class OwnStructure(Structure):
 
     @cached_property
     def _compiled_oracle(self) -> tuple[CompiledOracle, object]:
-        """The record of a compiled function, and what must live as long."""
-        found = _machine_code(self._oracle)
-        address = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
-        return CompiledOracle(address, np.zeros(1, dtype=np.int64)), found
+        """The record of compiled functions, and what must live as long."""
+        marginals = machine_code(self.inner.marginals) if self.has_marginals else None
+        project = machine_code(self.inner.project) if self.has_projection else None
+        oracle = machine_code(self._oracle)
+        kind = compiled_record(has_marginals=self.has_marginals, has_projection=self.has_projection)
+        addresses = (0 if code is None else code_address(code) for code in (marginals, project))
+        failed = np.zeros(1, dtype=np.int64)
+        return kind(code_address(oracle), failed, *addresses), (oracle, marginals, project)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled_oracle"}
@@ -214,59 +226,3 @@ def python_path(structure: Structure) -> Structure | None:
     if not callable(plain):
         return None
     return OwnStructure(SimpleNamespace(maximize=plain, part_ndim=structure.part_ndim))
-
-
-def _machine_code(oracle: Any) -> CompileResult:
-    """Compile `oracle(theta, vertex)` itself or, if it returns another kind of number, a wrapper of it."""
-    vectors = (float64[::1], float64[::1])
-    if oracle._can_compile:  # not so with signatures given by the user
-        oracle.compile(vectors)
-    found = oracle.overloads.get(vectors)
-    if found is not None and found.signature.return_type == float64:
-        return found
-
-    @njit
-    def answer(theta: Array, vertex: Array) -> np.float64:
-        return np.float64(oracle(theta, vertex))
-
-    answer.compile(vectors)
-    return answer.overloads[vectors]
-
-
-@implements(max_value, CompiledOracle)
-@implements(maximize, CompiledOracle)
-@leaf
-def oracle_maximize(
-    structure: CompiledOracle, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
-) -> float:
-    for j in range(vertex.size):  # so that an oracle may write only its ones
-        vertex[j] = 0.0
-    value = call_numba(structure.address, (theta, vertex))
-    if np.isnan(value):
-        structure.failed[0] = 1
-        return -np.inf
-    return value
-
-
-@implements(maximize, CalledInstances)
-@implements(maximize, Called)
-@leaf
-def called_maximize(
-    structure: Called, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
-) -> float:
-    return call(structure.address, (0, shape[0], shape[1], theta, shared, vertex))
-
-
-@implements(max_value, CalledInstances)
-@implements(max_value, Called)
-@leaf
-def called_max_value(
-    structure: Called, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
-) -> float:
-    return call(structure.address, (1, shape[0], shape[1], theta, shared, vertex))
-
-
-@implements(shared_parts, Called)
-@jitable
-def called_shared_parts(structure: Called) -> int:
-    return structure.n_shared

@@ -14,12 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.errors import OracleError
 from structlearn.core.rounding import MATERIAL
-from structlearn.structures.base import SparseVertices, Structure
+from structlearn.structures.base import Structure
 
-#: How many questions `fit` asks an oracle of the user's own: one per example, but within these bounds.
-FEWEST_QUESTIONS, MOST_QUESTIONS = 8, 32
 #: Gold outputs of one shape that answers are compared with.
 MOST_GOLD = 16
 
@@ -155,17 +152,3 @@ def known_outputs(shapes: Array, point: Callable[[int], Array]) -> list[KnownOut
         members = np.flatnonzero(inverse.ravel() == kind)[:MOST_GOLD].tolist()
         found.append(KnownOutputs(members, [point(i) for i in members]))
     return found
-
-
-def refuse_wrong_oracle(structure: Structure, shapes: Array, gold: SparseVertices) -> None:
-    """Raise an OracleError if answers to at most `MOST_QUESTIONS` questions show that an oracle is wrong."""
-
-    def point(i: int) -> Array:
-        shape = tuple(shapes[i].tolist())
-        mu = gold.dense(i, structure.n_local(shape) + structure.n_shared)
-        return mu.reshape(shape) if structure.part_ndim == 2 else mu
-
-    n_questions = min(max(len(shapes), FEWEST_QUESTIONS), MOST_QUESTIONS)
-    found = findings(structure, known_outputs(shapes, point), n_questions, seed=0)
-    if found:
-        raise OracleError(found[0])

@@ -1,8 +1,8 @@
 """The structures that model files can hold: each class registers what it is and how it is stored.
 
 A new structure is its own file, with `@stored` on its class, and a line in `structures/__init__.py`, which
-imports it. A user's own class may be registered, too; its module must then be imported before a model of it
-is loaded.
+imports it, or in `ON_FIRST_USE`. A user's own class may be registered, too; its module must then be imported
+before a model of it is loaded.
 """
 
 from __future__ import annotations
@@ -42,7 +42,19 @@ class StructureEntry:
         return self.kind.__name__
 
 
-STRUCTURES: Registry[StructureEntry] = Registry("structure")
+#: Modules that few programs need: of each structure the one that is imported when its name is first used.
+ON_FIRST_USE = {
+    "Assignment": "structlearn.structures.decisions.assignment",
+    "Knapsack": "structlearn.structures.decisions.knapsack",
+    "Program": "structlearn.structures.decisions.program",
+    "ShortestPath": "structlearn.structures.decisions.paths",
+    "SpanningTree": "structlearn.structures.decisions.spanning_trees",
+    "Subset": "structlearn.structures.decisions.subsets",
+    "TopK": "structlearn.structures.decisions.subsets",
+    "Tour": "structlearn.structures.decisions.tours",
+}
+
+STRUCTURES: Registry[StructureEntry] = Registry("structure", homes=ON_FIRST_USE)
 
 
 def stored(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]:

@@ -91,13 +91,19 @@ def difference(
     structure: Record, shape: Shape, theta: Array, shared: Array, work: object, mean: Array, log_z: float
 ) -> float:
     """Return log Z - <theta, mean>, less possible rounding; 0/1 parts have at most 2^parts outputs."""
+    return clip_entropy(entropy_difference(theta, shared, mean, log_z), theta.size * log(2.0))
+
+
+@kernel
+def entropy_difference(theta: Array, shared: Array, mean: Array, log_z: float) -> float:
+    """Return log Z - <theta, mean>, less possible rounding."""
     inner, size = 0.0, abs(log_z)
     for j in range(mean.size):
-        if mean[j] > 0.0:
+        if mean[j] != 0.0:
             score = theta[j] if j < theta.size else shared[j - theta.size]
             inner += score * mean[j]
-            size += abs(score)
-    return clip_entropy(log_z - inner - 8.0 * mean.size * UNIT * size, theta.size * log(2.0))
+            size += abs(score) * max(1.0, abs(mean[j]))
+    return log_z - inner - 8.0 * mean.size * UNIT * size
 
 
 @kernel

@@ -156,6 +156,9 @@ def best_weights(atoms: VertexMixture, n: int) -> tuple[int, bool]:
             return n, True
         _remove(atoms, n, leaving)
         n -= 1
+        if n == 1:  # scores of 1e16 and more would round to anything
+            weight[0] = 1.0
+            return n, True
         for i in range(n):
             weight[i] = max(weight[i], 0.0)
         _solve(atoms, n)

@@ -30,8 +30,10 @@ class TaggerParameters:
     ----------
     columns : sequence of str
         Names of the columns of a token, the word first: ("word", "pos") for sentences of (word, tag) pairs.
-    templates : str, list or None
-        See `structlearn.tagging.features.templates`; `default_templates(columns)` unless given.
+    templates : str, list, path or None
+        See `structlearn.tagging.features.templates`; `default_templates(columns)` unless given. Patterns of
+        CRF++ and Wapiti are read, too: a `Path` of their file, their text or a list of its lines. Their
+        columns go by number, in the order of `columns` (see `structlearn.tagging.patterns.reading`).
     task : {"tag", "chunk", "ner"}
         "ner" (names) has default templates and usual labels of its own.
     model : {"chain", "segments"}
@@ -72,6 +74,9 @@ class TaggerParameters:
     penalty : {"l2", "elasticnet", "l1"}
     l1_ratio : float
         As in `ChainClassifier`: the last two penalties leave few weights.
+    features : {"auto", "all", "seen"}
+        Which labels a feature has weights for, as in `ChainClassifier`: all, or those that it was seen with
+        in the training text. "auto" takes the latter where there are many labels.
     tol : float
         Training ends when the duality gap is at most this (the loss is that of a whole sentence).
     constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
@@ -106,6 +111,7 @@ class TaggerParameters:
     regularization: float | None = None
     penalty: str = "l2"
     l1_ratio: float = 0.5
+    features: str = "auto"
     tol: float = TOL
     constraints: Constraints = None
     n_jobs: int | None = 1

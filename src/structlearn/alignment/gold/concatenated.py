@@ -25,7 +25,8 @@ from structlearn.estimators import StructuredPredictor
 from structlearn.metrics import link_scores
 from structlearn.scoring.parts.sums import Items, SumScoring
 from structlearn.structures import Matching, Structure
-from structlearn.structures.own import Called, PythonOracle
+from structlearn.structures.own_records import Called
+from structlearn.structures.python_oracle import PythonOracle
 
 #: By how much the costs of edges differ from 1, so that no two matchings are equally good.
 _DIFFERENCE = 1e-3

@@ -20,7 +20,7 @@ from structlearn.cli.tasks.task import Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_decisions
-from structlearn.data.decision_arrays import DECIDED
+from structlearn.data.decisions.arrays import DECIDED
 from structlearn.data.graphs import write_arrays
 from structlearn.estimators.decisions.rows import DecisionRows
 from structlearn.estimators.files.persistence import Bundle
@@ -53,7 +53,7 @@ class DecisionExamplesInFolds(ReadExamples):
 
 
 class DecideTask(Task):
-    """Decisions by predicted costs: see `structlearn.data.decision_files` for the arrays of a file."""
+    """Decisions by predicted costs: see `structlearn.data.decisions.files` for the arrays of a file."""
 
     estimator = "DecisionPredictor"
     drawn = True

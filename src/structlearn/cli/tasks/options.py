@@ -235,99 +235,7 @@ class ElasticNetOptions(PenaltyOptions):
         return super().parameters() | given_options(self, "l1_ratio")
 
 
-@dataclass(frozen=True)
-class TableOptions(TaskOptions):
-    """How the columns of a table are read."""
-
-    text: Annotated[
-        list[str] | None,
-        option(
-            "NAME[,NAME]",
-            "Columns of a table to take as text, such as codes that are numbers.  [default: columns whose "
-            "cells are not numbers]",
-        ),
-    ] = None
-    ignore: Annotated[list[str] | None, option("NAME[,NAME]", "Columns of a table to leave out.")] = None
-    no_scale: Annotated[bool, switch("--no-scale", "Do not standardise the numbers of a table.")] = False
-    min_count: Annotated[
-        int | None,
-        option(
-            "N",
-            "Texts of a table's column that fewer rows have are one level.  [default: 5, or a row in 20 if "
-            "that is less]",
-        ),
-    ] = None
-
-    def parameters(self) -> dict[str, Any]:
-        if self.min_count is not None and self.min_count < 1:
-            raise ValueError(f"--min-count must be at least 1; got {self.min_count}.")
-        return super().parameters()
-
-
 # ---- tasks ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ClassifyOptions(PenaltyOptions, TableOptions, ClusterOptions):
-    """Options of `classify`."""
-
-    penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "group")
-    says: ClassVar[Mapping[str, str]] = {
-        "loss": "softmax, or hinge with --cost count or a --solver that trains nothing else",
-        "penalties": "l2, or, with a smooth loss, l1 (few weights) or group (few features).",
-    }
-
-
-@dataclass(frozen=True)
-class MultiLabelOptions(TableOptions, StructuredOptions):
-    """Options of `multilabel`."""
-
-    edges: Annotated[
-        str | None,
-        option(
-            "E",
-            "Pairs with weights: all, tree or none.  [default: all]",
-            values=lambda: ("all", "tree", "none"),
-        ),
-    ] = None
-    says: ClassVar[Mapping[str, str]] = {
-        "loss": "softmax with --edges tree or none, else hinge",
-        "target": "Target columns of a table, at least two.",
-    }
-
-    def parameters(self) -> dict[str, Any]:
-        return super().parameters() | given_options(self, "edges")
-
-
-@dataclass(frozen=True)
-class RegressOptions(ElasticNetOptions, TableOptions):
-    """Options of `regress`."""
-
-    penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "elasticnet", "group")
-    groups: Annotated[
-        str | None,
-        option(
-            "G,G,...",
-            "With --penalty group: the group of each feature, a number or a name, in the order of the file's "
-            "features, without the target.",
-        ),
-    ] = None
-    says: ClassVar[Mapping[str, str]] = {
-        "penalties": "l2, l1 (few weights), elasticnet (both) or group (few groups of features).",
-        "tolerance": "in proportion to the objective at zero",
-    }
-
-    def parameters(self) -> dict[str, Any]:
-        groups = None if self.groups is None else [name.strip() for name in self.groups.split(",")]
-        if self.penalty == "group" and groups is None:
-            raise ValueError(
-                "--penalty group needs --groups: the group of each feature, such as size,size,age,age."
-            )
-        if groups is not None and self.penalty != "group":
-            raise ValueError("--groups goes with --penalty group.")
-        if groups is not None and "" in groups:
-            raise ValueError(f"--groups leaves the group of feature {groups.index('') + 1} empty.")
-        return super().parameters() | ({} if groups is None else {"groups": groups})
 
 
 @dataclass(frozen=True)
@@ -389,7 +297,7 @@ class GridOptions(GraphOptions):
 
 
 @dataclass(frozen=True)
-class DecideOptions(StructuredOptions):
+class DecideOptions(ClusterOptions):
     """Options of `decide`."""
 
     alpha: Annotated[

@@ -95,7 +95,7 @@ TASKS: Registry[TaskEntry] = Registry(
             reads=_READS_TABLES,
             figures="classify: accuracy, and macro_precision, macro_recall and macro_f1, means over the "
             "classes.",
-            options="structlearn.cli.tasks.options:ClassifyOptions",
+            options="structlearn.cli.tasks.row_options:ClassifyOptions",
             metrics=("accuracy", "macro_f1", "macro_precision", "macro_recall"),
             examples=(
                 "structlearn train classify people.csv --target bought --out model.safetensors",
@@ -113,7 +113,7 @@ TASKS: Registry[TaskEntry] = Registry(
             "index:value entries are seen in its first lines, else a table if its first line has a comma, a "
             "tab or a semicolon.",
             figures="multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).",
-            options="structlearn.cli.tasks.options:MultiLabelOptions",
+            options="structlearn.cli.tasks.row_options:MultiLabelOptions",
             metrics=("micro_f1", "exact_match", "hamming_loss"),
             examples=(
                 "structlearn train multilabel labels.csv --target red,green --out model.safetensors",
@@ -128,7 +128,7 @@ TASKS: Registry[TaskEntry] = Registry(
             formats=_TABLES,
             reads=_READS_TABLES,
             figures="regress: r2 (share of the variance explained), rmse and mae (sizes of the errors).",
-            options="structlearn.cli.tasks.options:RegressOptions",
+            options="structlearn.cli.tasks.row_options:RegressOptions",
             metrics=("r2", "rmse", "mae"),
             examples=(
                 "structlearn train regress prices.csv --target price --out model.safetensors",
@@ -205,7 +205,7 @@ TASKS: Registry[TaskEntry] = Registry(
             formats=".npz",
             options="structlearn.cli.tasks.options:MatchOptions",
             reads="DATA is an .npz file of NumPy: features, a row per pair of nodes; shapes, the nodes of "
-            "both sides of each example; links, an example, its row and its column each.",
+            "both sides of each example; links, a row per link: its example, row and column.",
             metrics=("f1", "precision", "recall"),
             examples=(
                 "structlearn train match pairs.npz --out matcher.safetensors",

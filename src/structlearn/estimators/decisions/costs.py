@@ -45,6 +45,21 @@ def _numbers(given: ArrayLike, i: int, name: str) -> Array:
     return values
 
 
+def common_axes(costs: Sequence[Array]) -> tuple[int, ...]:
+    """Return the axes of the parts of every example; () where they differ."""
+    return costs[0].shape if len({one.shape for one in costs}) == 1 else ()
+
+
+def check_alike(costs: Sequence[Array]) -> None:
+    """ValueError unless all examples have the same parts, as one row of features per example needs."""
+    if not common_axes(costs):
+        lengths = sorted({len(one) for one in costs})
+        raise ValueError(
+            "One row of features per example needs the same parts in all examples; got costs of "
+            f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of 2-D arrays."
+        )
+
+
 def check_one_each(arrays: Sequence[Array], n_examples: int, name: str = "costs") -> None:
     """ValueError unless there are as many arrays as examples."""
     if len(arrays) != n_examples:

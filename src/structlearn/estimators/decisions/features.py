@@ -29,6 +29,11 @@ def has_part_rows(X: Any) -> bool:
     return one is not None and (sparse.issparse(one) or np.ndim(one) > 1)
 
 
+def n_part_axes(X: Any) -> int:
+    """Return how many axes the parts of an example have, where X has features for each part."""
+    return int(X.ndim - 2 if isinstance(X, np.ndarray) else np.ndim(X[0]) - 1)
+
+
 def scaled_rows(rows: Rows, factor: float, *, constant: bool) -> Rows:
     """Return rows times a factor, with one more column of that factor where there is a constant."""
     if isinstance(rows, np.ndarray):

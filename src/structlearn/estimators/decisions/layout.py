@@ -114,6 +114,16 @@ def best_decisions(oracle: Oracle, scores: Array) -> SparseVertices:
     return SparseVertices(begins, np.concatenate(index), np.concatenate(value))
 
 
+def refuse_nothing(gold: SparseVertices, sense: str) -> None:
+    """Raise ValueError if the best decisions take no part at all."""
+    if not gold.index.size:
+        other = "max" if sense == "min" else "min"
+        raise ValueError(
+            "The best decision of every example is to take no part, so that there is nothing to learn: "
+            f"check the signs of the costs, or give sense={other!r}."
+        )
+
+
 def stack_if_alike(arrays: list[Any], axes: Sequence[tuple[int, ...]]) -> Any:
     """Return one array if all examples have the same parts, else a list."""
     same = len(set(axes)) == 1 and all(isinstance(one, np.ndarray) for one in arrays)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.contract import Array, Shape
+from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import ParameterError
-from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number, cost_options, one_of, threads
+from structlearn.estimators.decisions.base import DecisionEstimator
 from structlearn.estimators.decisions.costs import Costs, check_one_each, cost_arrays
 from structlearn.estimators.decisions.early_stopping import ValidationChoice, ValidationRegret, set_aside
-from structlearn.estimators.decisions.features import has_part_rows, part_scoring, row_scoring, scaled_rows
+from structlearn.estimators.decisions.features import part_scoring, scaled_rows
 from structlearn.estimators.decisions.layout import (
     DecisionExamples,
     Instances,
     best_decisions,
+    refuse_nothing,
     stack_if_alike,
     structure_of_all,
 )
@@ -29,23 +30,23 @@ from structlearn.estimators.decisions.rows import unpack_rows
 from structlearn.estimators.decisions.training import DecisionTraining
 from structlearn.estimators.decisions.two_stage import fit_two_stage
 from structlearn.estimators.files.attributes import StoredForm, count
-from structlearn.estimators.inputs.checking import check_sample_weight, stack_examples, summed_duplicates
-from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.scikit import Rows, check_is_fitted, drawn_seed
+from structlearn.estimators.inputs.checking import check_sample_weight
+from structlearn.estimators.scikit import check_is_fitted, drawn_seed
 from structlearn.estimators.training.fresh_fit import fresh_fit, keep_layout, of_fit
 from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem, training_of
-from structlearn.estimators.weights.row_weights import RowWeights
 from structlearn.metrics import normalized_regret
 from structlearn.problem.registry import DECISIONS
-from structlearn.scoring import Scoring
 from structlearn.solvers.solution import History, Row
 from structlearn.structures import OwnStructure, Structure, as_structure
-from structlearn.structures.base import SparseVertices
-from structlearn.structures.questions import refuse_wrong_oracle
+from structlearn.structures.base import SparseVertices, answering
+from structlearn.structures.refusing import refuse_wrong_oracle
+
+if TYPE_CHECKING:
+    from structlearn.estimators.training.cluster import Cluster
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
+class DecisionPredictor(DecisionEstimator):
     """Predicts costs c_hat = X B from features, and decides by them: the z of least <c_hat, z>.
 
     The SPO+ loss (Elmachtoub and Grigas 2022) bounds the regret of the decision, <c, z(c_hat)> - <c, z(c)>,
@@ -102,10 +103,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     [[0, 0, 1, 1], [1, 1, 0, 0]]
     """
 
-    structure: object = field(default=None, kw_only=False)
     loss: str = "spo+"
-    alpha: float = 2.0
-    sense: str = "min"
     regularization: float | str = "auto"  # type: ignore[assignment]
     positive: bool = False
     n_samples: int = 10
@@ -114,19 +112,15 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     validation_fraction: float = 0.2
 
     regularization_: float = field(init=False)
-    #: the axes of the parts of an example, where all have the same; () where they differ
-    part_shape_: tuple[int, ...] = field(init=False)
-    #: whether each part has features of its own
-    _of_parts: bool = field(init=False)
     #: what early stopping compares, while training runs
     validation_: ValidationChoice | None = field(init=False)
 
     trained_by: ClassVar[type[EstimatorTraining[Any]]] = DecisionTraining
-    of_layout: ClassVar[tuple[str, ...]] = ("sense", "alpha")
     of_cost: ClassVar[tuple[str, ...]] = ("cost",)
     #: Whether a model may do without a structure of its own, since each example may bring one.
     takes_instances: ClassVar[bool] = True
     output_kind: ClassVar[str] = DECISIONS
+    packed_as: ClassVar[str] = "decisions"
     _stored: ClassVar[StoredForm] = StoredForm(
         {"n_features_in_": count, "part_shape_": [count], "_of_parts": bool, "regularization_": float}
     )
@@ -142,6 +136,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         instances: Instances = None,
         known_costs: Costs | None = None,
         validation: tuple[Any, Costs] | None = None,
+        client: Cluster | None = None,
     ) -> DecisionPredictor:
         """Train on features and on what each part turned out to cost.
 
@@ -161,29 +156,71 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         validation : (X, costs), optional
             Examples for early stopping, in the place of those that it would leave out of training. X may be
             `structlearn.estimators.decisions.rows.DecisionRows`, with known costs and instances.
+        client : distributed.Client, optional
+            Train on its cluster (see `structlearn.distributed`), without instances, known costs, early
+            stopping and `positive`, with the loss "spo+", "imitation" or "sparsemax".
         """
         with fresh_fit(self):
             self.check_parameters()
             self.validation_ = None
             X, instances, known_costs = unpack_rows(X, instances, known_costs)
-            true = cost_arrays(costs)
-            asked = self._laid_out(X, true, instances)
-            check_one_each(true, asked.scoring.n_examples)
-            weight = check_sample_weight(sample_weight, asked.scoring.n_examples)
+            if client is not None:
+                from structlearn.estimators.decisions.cluster import refuse_on_cluster, train_decisions_on
+
+                refuse_on_cluster(self, instances, known_costs)
+                train_decisions_on(client, self, X, costs, sample_weight)
+                return self
+            asked, flat, weight = self._read_examples(X, costs, sample_weight, instances)
             known = self._flat_known_costs(known_costs, asked)
-            flat = asked.flatten(true, "costs")
-            gold = self._gold(asked, flat)
-            if self.chosen_loss().name == "two-stage":
-                self._fit_two_stage(asked, flat - known, weight)
-            else:
-                if self.early_stopping:
-                    regret = ValidationRegret(asked, gold, flat, self._factor, known, threads(self.n_jobs))
-                    weight, self.validation_ = self._choose_by(regret, weight, validation)
-                self._fit_hinge(asked, flat, known, gold, weight)
+            with answering(asked.structure):
+                self._train(asked, flat, known, weight, validation)
             self.validation_ = None
             if instances is not None:  # those of other examples are others
                 self.structure_ = cast(Structure, self.structure and as_structure(self.structure))
         return self
+
+    def lay_out(
+        self, X: Any, costs: Costs, sample_weight: ArrayLike | None, classes: Array | None = None
+    ) -> TrainingProblem[Structure]:
+        """Make a training problem of features and costs, as `train_on` asks for it: there are no classes."""
+        asked, flat, weight = self._read_examples(X, costs, sample_weight, None)
+        gold = self._gold(asked, flat)
+        return self._training_problem(asked, self._part_costs(asked, flat, gold), gold, weight)
+
+    def _read_examples(
+        self, X: Any, costs: Costs, sample_weight: ArrayLike | None, instances: Instances
+    ) -> tuple[DecisionExamples, Array, Array | None]:
+        """Return examples, their costs end to end, and example weights."""
+        true = cost_arrays(costs)
+        asked = self._laid_out(X, true, instances)
+        check_one_each(true, asked.scoring.n_examples)
+        weight = check_sample_weight(sample_weight, asked.scoring.n_examples)
+        return asked, asked.flatten(true, "costs"), weight
+
+    def _training_problem(
+        self, asked: DecisionExamples, part_costs: Array, gold: SparseVertices, weight: Array | None
+    ) -> TrainingProblem[Structure]:
+        memory = Memory(self.memory)
+        return TrainingProblem(asked.structure, asked.scoring, gold, part_costs, weight, memory=memory)
+
+    def _train(
+        self,
+        asked: DecisionExamples,
+        costs: Array,
+        known: Array,
+        weight: Array | None,
+        validation: tuple[Any, Costs] | None,
+    ) -> None:
+        """Find the best decisions, and train by them and the costs."""
+        gold = self._gold(asked, costs)
+        refuse_nothing(gold, self.sense)
+        if self.chosen_loss().name == "two-stage":
+            self._fit_two_stage(asked, costs - known, weight)
+            return
+        if self.early_stopping:
+            regret = ValidationRegret(asked, gold, costs, self._factor, known, threads(self.n_jobs))
+            weight, self.validation_ = self._choose_by(regret, weight, validation)
+        self._fit_hinge(asked, costs, known, gold, weight)
 
     def _choose_by(
         self, regret: ValidationRegret, weight: Array | None, given: tuple[Any, Costs] | None
@@ -203,14 +240,8 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     def _fit_hinge(
         self, asked: DecisionExamples, costs: Array, known: Array, gold: SparseVertices, weight: Array | None
     ) -> None:
-        problem = TrainingProblem(
-            asked.structure,
-            asked.scoring,
-            gold,
-            self._part_costs(asked, costs, gold) + self._factor * known,
-            weight,
-            memory=Memory(self.memory),
-        )
+        part_costs = self._part_costs(asked, costs, gold) + self._factor * known
+        problem = self._training_problem(asked, part_costs, gold, weight)
         if self.chosen_loss().name == "perturbed":
             which, problem = with_noise(problem, self.n_samples, self.noise, drawn_seed(self.random_state))
             rows = asked.rows[which.parts if self._of_parts else which.examples]
@@ -222,11 +253,6 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
     def usual_losses(self) -> tuple[str, ...]:
         """The loss that "auto" stands for."""
         return ("spo+",)
-
-    @property
-    def _factor(self) -> float:
-        """What predicted costs are multiplied by in scores: s alpha, by the parameters of the fit."""
-        return (-1.0 if of_fit(self, "sense") == "min" else 1.0) * float(of_fit(self, "alpha"))
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
@@ -267,16 +293,10 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         keep_layout(self)
 
     def _gold(self, asked: DecisionExamples, costs: Array) -> SparseVertices:
-        """Return the best decisions by the true costs; ValueError if there is nothing to decide."""
+        """Return the best decisions by the true costs."""
         sign = np.sign(self._factor)
         gold = best_decisions(asked.oracle(threads(self.n_jobs), to_the_end=True), sign * costs)
-        if not gold.index.size:
-            other = "max" if self.sense == "min" else "min"
-            raise ValueError(
-                "The best decision of every example is to take no part, so that there is nothing to learn: "
-                f"check the signs of the costs, or give sense={other!r}."
-            )
-        if isinstance(asked.structure, OwnStructure) and asked.structure.instances is None:
+        if isinstance(asked.structure, OwnStructure):
             refuse_wrong_oracle(asked.structure, asked.scoring.shapes, gold)
         return gold
 
@@ -293,95 +313,7 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
 
         return show
 
-    # ---- examples as they are laid out ---------------------------------------------------------------------
-
-    def _laid_out(self, X: Any, costs: Sequence[Array], instances: Instances) -> DecisionExamples:
-        """Check training data, fit the map of rows, and lay all out."""
-        self._of_parts = has_part_rows(X)
-        rows, axes = self._training_rows(X, costs)
-        self.n_features_in_ = rows.shape[1]
-        self.part_shape_ = axes[0] if len(set(axes)) == 1 else ()
-        if not self._of_parts and not self.part_shape_:
-            lengths = sorted({len(one) for one in costs})
-            raise ValueError(
-                "One row of features per example needs the same parts in all examples; got costs of "
-                f"{lengths[0]} and of {lengths[-1]} parts. Give features of parts: a list of 2-D arrays."
-            )
-        return self._with_structure(self.structure, self.fit_rows(rows, Memory(self.memory)), axes, instances)
-
-    def _with_structure(
-        self, given: object, rows: Rows, axes: list[tuple[int, ...]], instances: Instances
-    ) -> DecisionExamples:
-        structure, shapes = structure_of_all(given, axes, instances)
-        sizes = np.array([int(np.prod(one)) for one in axes])
-        return DecisionExamples(structure, self._scoring(rows, shapes, sizes), axes, rows)
-
-    def _training_rows(self, X: Any, costs: Sequence[Array]) -> tuple[Rows, list[tuple[int, ...]]]:
-        """Return the rows of features, and the axes of each example's parts."""
-        if self._of_parts:
-            return self._rows_of_parts(X, 1 if costs[0].ndim == 1 else costs[0].ndim)
-        rows = summed_duplicates(self._checked_inputs(X, accept_sparse="csr", order="C"))
-        check_one_each(costs, rows.shape[0])
-        return rows, [one.shape for one in costs]
-
-    def _rows_of_parts(self, X: Any, ndim: int) -> tuple[Rows, list[tuple[int, ...]]]:
-        rows, axes = stack_examples(X, ndim=ndim + 1, noun="Example", n_jobs=threads(self.n_jobs))
-        return rows, [tuple(one) for one in axes.tolist()]
-
-    def _scoring(self, rows: Rows, shapes: Sequence[Shape] | Array, sizes: Array) -> Scoring:
-        is_fitted = hasattr(self, "weights_")
-        constant = self._weights.has_constant if is_fitted else self.fit_intercept
-        scaled = scaled_rows(rows, self._factor, constant=constant)
-        if self._of_parts:
-            return part_scoring(scaled, shapes, sizes)
-        return row_scoring(scaled, shapes, int(sizes[0]), Memory(self.memory))
-
-    def _flat_known_costs(self, known_costs: Costs | None, asked: DecisionExamples) -> Array:
-        if known_costs is None:
-            return np.zeros(asked.scoring.start[-1])
-        known = cost_arrays(known_costs, "known_costs")
-        check_one_each(known, asked.scoring.n_examples, "known_costs")
-        return asked.flatten(known, "known_costs")
-
-    # ---- what a fitted model has ---------------------------------------------------------------------------
-
-    @property
-    def _n_scores(self) -> int:
-        return 1 if self._of_parts else int(np.prod(self.part_shape_))
-
-    @property
-    def _weights(self) -> RowWeights:
-        return RowWeights(self.weights_, self.row_map.n_scored, self._n_scores)
-
-    @property
-    def coef_(self) -> Array:
-        """B: weights of the predicted costs."""
-        coef = self._weights.coef
-        return coef[0] if self._of_parts else coef
-
-    @property
-    def intercept_(self) -> Any:
-        """Weights of the constant feature; zero where there is none."""
-        constant = self._weights.intercept
-        return float(constant[0]) if self._of_parts else constant
-
-    def _weight_counts(self) -> set[int]:
-        return RowWeights(np.empty(0), self.row_map.n_scored, self._n_scores).sizes
-
     # ---- answers -------------------------------------------------------------------------------------------
-
-    def _asked_about(self, X: Any, instances: Instances) -> DecisionExamples:
-        """Lay examples out that a model is asked about."""
-        if has_part_rows(X) != self._of_parts:
-            wanted = "one row of features per part" if self._of_parts else "one row of features per example"
-            raise ValueError(f"This model was trained on {wanted}; X has other axes.")
-        if self._of_parts:
-            rows, axes = self._rows_of_parts(X, max(len(self.part_shape_), 1))
-        else:
-            rows = self._checked_rows(X)
-            axes = [self.part_shape_] * rows.shape[0]
-        known = getattr(self, "structure_", self.structure)
-        return self._with_structure(known, self.row_map.apply(rows), axes, instances)
 
     def predict(self, X: Any, *, instances: Instances = None, known_costs: Costs | None = None) -> Any:
         """Decide: an (n, parts) array of 0 and 1, or a list where examples differ in their parts."""
@@ -391,9 +323,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         shift = self._factor * self._flat_known_costs(known_costs, asked)
         if self.loss_ == "sparsemax":
             shift -= asked.structure.threshold
-        found = [
-            parts.copy() for _, parts in asked.oracle(threads(self.n_jobs)).predict(self.weights_, shift)
-        ]
+        with answering(asked.structure):
+            answers = asked.oracle(threads(self.n_jobs)).predict(self.weights_, shift)
+            found = [parts.copy() for _, parts in answers]
         decode = asked.structure.decode
         shaped = (one.reshape(axes) for one, axes in zip(found, asked.axes))
         return stack_if_alike([decode(one) for one in shaped], asked.axes)
@@ -418,9 +350,9 @@ class DecisionPredictor(MappedRows, StructuredEstimator[Structure]):
         nothing = part_scoring(np.zeros((int(sizes.sum()), 1)), shapes, sizes)
         asked = DecisionExamples(structure, nothing, axes, np.empty((0, 1)))
         sign = -1.0 if of_fit(self, "sense") == "min" else 1.0
-        found = best_decisions(
-            asked.oracle(threads(self.n_jobs), to_the_end=True), sign * asked.flatten(true, "costs")
-        )
+        flat = sign * asked.flatten(true, "costs")
+        with answering(structure):
+            found = best_decisions(asked.oracle(threads(self.n_jobs), to_the_end=True), flat)
         dense = (found.dense(i, size).reshape(axes[i]) for i, size in enumerate(sizes))
         return stack_if_alike([structure.decode(one) for one in dense], axes)
 

@@ -79,7 +79,7 @@ class DecisionTraining(SizedTraining[Structure]):
         loss = LOSSES[trained_loss(self.estimator)]
         trial = Objective(
             problem.structure, problem.scoring, problem.gold, problem.cost, regularization=1.0,
-            regularizer=loss.regularizer, sample_weight=weight,
+            regularizer=loss.regularizer, sample_weight=weight, n_jobs=threads(self.estimator.n_jobs),
         )  # fmt: skip
         start, scoring = problem.scoring.start, problem.scoring
         of_example = np.repeat(trial.weight, np.diff(start))

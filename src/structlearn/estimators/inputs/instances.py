@@ -23,6 +23,11 @@ def own_instances(given: object, instances: Sequence[object], examples: Sequence
             "instances are for an oracle of your own with maximize(theta, x), which "
             f"{type(given).__name__} has not."
         )
+    if structure.part_ndim != 1:
+        raise ValueError(
+            f"instances are for part vectors; {type(given).__name__} has part_ndim = {structure.part_ndim}: "
+            "write its parts in one vector."
+        )
     return OwnStructure(structure.inner, list(instances))
 
 

@@ -95,11 +95,14 @@ def train_on(
     X: Table | Tables | Partitions,
     y: Outputs,
     sample_weight: ArrayLike | None,
+    regularization: float | None = None,
 ) -> None:
     """Fit `estimator` on a cluster: a `distributed.Client`, or any `structlearn.distributed.Engine`.
 
-    X and y are as for `fit`, or X is a `Partitions` that the workers see and y is None.
+    X and y are as for `fit`, or X is a `Partitions` that the workers see and y is None. Lambda is the
+    parameter of the estimator, unless it is given.
     """
+    strength = estimator.regularization if regularization is None else regularization
     on_rows = estimator.packed_as == "classes"
     chosen, stopping = training_of(estimator).solver_and_stopping(auto=ROWS_ON_CLUSTERS if on_rows else None)
     estimator.loss_ = estimator.chosen_loss().name
@@ -119,7 +122,8 @@ def train_on(
         first = partitions.first()
         structure = estimator.lay_out(first.X[:1], first.y[:1], None, classes=first.classes).structure
         weights = partitions.weights(None if sample_weight is None else np.asarray(sample_weight))
-        parameters = {**estimator.get_params(deep=False), **_DRIVERS, "loss": estimator.loss_}
+        own_values = {"loss": estimator.loss_, "regularization": strength}
+        parameters = {**estimator.get_params(deep=False), **_DRIVERS, **own_values}
         lay_out = LayOut(type(estimator), parameters)
         aggregation = aggregation_of(len(partitions.paths))
         posts = [
@@ -127,7 +131,7 @@ def train_on(
             for k, (path, weight) in enumerate(zip(partitions.paths, weights))
             for own in [replace(kept, folder=Path(kept.folder) / f"{k:04d}")]
         ]
-        objective = spread_out(engine, posts, structure, estimator.regularization)
+        objective = spread_out(engine, posts, structure, strength)
         try:
             training_of(estimator).minimise(objective, structure, _driver(chosen, estimator), stopping, seed)
         finally:
@@ -191,9 +195,10 @@ def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions)
 
 
 def _all_rows(estimator: StructuredEstimator[S], X: Any) -> Rows:
-    if estimator.packed_as == "classes":
+    if estimator.packed_as == "classes" or getattr(X, "ndim", 3) == 2:
         return checked_examples(estimator, X, accept_sparse="csr")
-    return stack_examples(X, ndim=2 if estimator.packed_as == "chain" else 3, noun="Example")[0]
+    axes = {"chain": 2, "matching": 3}.get(estimator.packed_as) or np.ndim(X[0])
+    return stack_examples(X, ndim=axes, noun="Example")[0]
 
 
 @contextmanager

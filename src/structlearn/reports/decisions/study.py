@@ -6,7 +6,6 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from structlearn.core.processes import end_with_parent
+from structlearn.core.processes import end_with_parent, start_method
 from structlearn.estimators.decisions.predictor import DecisionPredictor
 from structlearn.reports.decisions.grid import FACTORS, METHODS, PATIENCE, PROBLEMS, DecisionCell
 from structlearn.storage.atomic import atomic_write, make_folder
@@ -94,8 +93,7 @@ def _measured(cells: Sequence[DecisionCell], jobs: int) -> Iterator[DecisionResu
     if jobs == 1 or len(cells) < 2:
         yield from map(measure_cell, cells)
         return
-    context = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
-    with context.Pool(jobs, initializer=end_with_parent) as pool:
+    with start_method().Pool(jobs, initializer=end_with_parent) as pool:
         yield from pool.imap_unordered(measure_cell, cells)
 
 

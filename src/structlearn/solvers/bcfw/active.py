@@ -17,6 +17,7 @@ from structlearn.core.barrier import GONE, make_cells
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.active_pass import (
+    ASK,
     CACHED,
     VISIT,
     Before,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 PARTS_OF_A_QUESTION = 400
 #: Such blocks are asked for in batches of this fraction of all: few, since they are asked for at one w.
 BATCH = 0.005
+#: Questions per process of a batch that other processes answer, at least.
+QUESTIONS = 2
 
 
 class ActiveSetBlocks(Representation):
@@ -108,6 +111,9 @@ class ActiveSetBlocks(Representation):
         return partial(commit_fraction, store, order, before)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
+        if order.size and not state.again and objective.oracle.asks_processes:
+            self._run_processes(objective, state, order)
+            return
         apart = is_mostly_sums(objective, self.least_visits)
         if objective.n_jobs > 1 and not state.again and asks_together(objective):
             self._run_batches(objective, state, order)
@@ -121,10 +127,17 @@ class ActiveSetBlocks(Representation):
             self.run(objective, state._replace(again=again), objective.active[:0])
 
     def _pass(
-        self, objective: Objective, state: BlockState, order: Array, own: Accumulators, before: Before
+        self,
+        objective: Objective,
+        state: BlockState,
+        order: Array,
+        own: Accumulators,
+        before: Before,
+        doing: int | None = None,
     ) -> None:
-        """Visit each block of `order` once, in this thread."""
-        problem = self._problem(objective, state)
+        """Visit each block of `order` once, in this thread: as the state says unless `doing` is given."""
+        blocks, rules, usual, now = self._problem(objective, state)
+        problem = (blocks, rules, usual if doing is None else doing, now)
         objective.run_pass(active_pass, problem, order, own, self.point.store, state.gaps, before)
 
     def _problem(self, objective: Objective, state: BlockState) -> tuple[object, VisitRules, int, int]:
@@ -135,6 +148,14 @@ class ActiveSetBlocks(Representation):
         )
         now = state.oracle_calls // objective.n_active
         return objective.blocks, rules, CACHED if state.again else VISIT, now
+
+    def _run_processes(self, objective: Objective, state: BlockState, order: Array) -> None:
+        """Let other processes answer for a batch of blocks at one w, then take the steps (see `batches`)."""
+        size = max(QUESTIONS * objective.oracle.n_jobs, int(BATCH * objective.n_active))
+        for some in rounds_of(order, size):
+            objective.oracle.ask_ahead(state.w, objective.cost, some)
+            for doing in (ASK, CACHED):
+                self._pass(objective, state, some, state.sums, Before.nothing(), doing)
 
     def _run_batches(self, objective: Objective, state: BlockState, order: Array) -> None:
         """Let all threads ask the oracle, and the first one take the steps."""

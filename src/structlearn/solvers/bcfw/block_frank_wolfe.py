@@ -145,19 +145,19 @@ class ActiveBlocks(BlockFrankWolfe):
         Directions of the steps among the vertices seen so far: `Steps.PAIRWISE`, `Steps.AWAY` or
         `Steps.PLAIN`; by name "pairwise", "away" or "plain".
     inner_steps : int
-        How many of these steps follow an oracle call at most.
+        At most how many of these steps follow an oracle call.
     inner_accuracy : float
         They end when the gap among these vertices is at most this fraction of the block's gap.
     cached_passes : int
-        How many passes without the oracle follow each pass with it at most.
+        At most how many passes without the oracle follow each pass with it.
     cached_accuracy : float
         They end when one has seen at most this fraction of the gap that the pass with the oracle saw.
     forget_after : int
         Passes after which a vertex without weight is forgotten.
     rounds : int
-        With several threads, how often a pass joins what they have done at most.
+        With several threads, at most how often a pass joins what they have done.
     most_atoms : int
-        Vertices that a block keeps at most; one that is full mixes the lightest two to take in another.
+        At most how many vertices a block keeps; a full block mixes its lightest two to take in another.
     """
 
     steps: Steps = Steps.PAIRWISE

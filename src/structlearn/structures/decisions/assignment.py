@@ -10,7 +10,8 @@ import numpy as np
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
+from structlearn.structures.decisions.decision import Decisions, stored_decisions
+from structlearn.structures.instances import of_instances
 from structlearn.structures.matching.kernels import (
     MatchingRecord,
     MatchingWork,

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.contract import Array, Record, Shape, local_parts, max_value, maximize, workspace
+from structlearn.core.contract import Array, Record, Shape, max_value, maximize, workspace
 from structlearn.core.forms import form
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
 from structlearn.structures.base import Structure, Weights
 from structlearn.structures.flat.switches import switch_costs
+from structlearn.structures.instances import of_instances
 from structlearn.structures.registry import stored
 
 
@@ -34,18 +35,6 @@ class Instance(Protocol):
 
 D = TypeVar("D", bound="Decisions")
 Kind = TypeVar("Kind", bound="type[Decisions]")
-R = TypeVar("R", bound=type)
-
-
-def of_instances(record: R) -> R:
-    """Declare that the shapes of a record are (number of parts, number of the instance)."""
-    implements(local_parts, record)(parts_of_instance)
-    return record
-
-
-@jitable
-def parts_of_instance(structure: Record, shape: Shape) -> int:
-    return shape[0]
 
 
 def stored_decisions(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]:

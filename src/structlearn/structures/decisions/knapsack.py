@@ -13,7 +13,8 @@ from structlearn.core.forms import form
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
 from structlearn.structures.decisions.branching import PackingWork, pack, packing_work
-from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
+from structlearn.structures.decisions.decision import Decisions, stored_decisions
+from structlearn.structures.instances import of_instances
 
 #: Entries of the table of dynamic programming from which on branch and bound is taken.
 LARGEST_TABLE = 1 << 22

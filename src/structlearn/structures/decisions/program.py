@@ -15,7 +15,7 @@ from structlearn.core.contract import Array, Record, Shape, max_value, maximize,
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.words import call
 from structlearn.structures.base import Structure, Weights
-from structlearn.structures.decisions.decision import Decisions, of_instances
+from structlearn.structures.decisions.decision import Decisions
 from structlearn.structures.decisions.program_input import as_polyhedron, check_limits, implied_bounds
 from structlearn.structures.decisions.program_oracle import RELATIVE, ProgramOracle
 from structlearn.structures.decisions.simplex import (
@@ -25,6 +25,7 @@ from structlearn.structures.decisions.simplex import (
     simplex_work,
     solve_by_table,
 )
+from structlearn.structures.instances import of_instances
 from structlearn.structures.registry import stored
 
 

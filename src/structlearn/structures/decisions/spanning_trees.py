@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.vectors import longest_range
-from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
+from structlearn.structures.decisions.decision import Decisions, stored_decisions
 from structlearn.structures.decisions.paths import reachable
 from structlearn.structures.decisions.ranking import rank
 from structlearn.structures.graphs import Graph, make_graph
+from structlearn.structures.instances import of_instances
 from structlearn.structures.registry import pairs
 
 

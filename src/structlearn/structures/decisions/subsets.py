@@ -10,8 +10,9 @@ import numpy as np
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, leaf
-from structlearn.structures.decisions.decision import Decisions, of_instances, stored_decisions
+from structlearn.structures.decisions.decision import Decisions, stored_decisions
 from structlearn.structures.decisions.ranking import rank
+from structlearn.structures.instances import of_instances
 from structlearn.structures.registry import count
 
 

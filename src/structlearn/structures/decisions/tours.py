@@ -10,8 +10,9 @@ import numpy as np
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.structures.decisions.decision import Decisions, of_instances
+from structlearn.structures.decisions.decision import Decisions
 from structlearn.structures.decisions.tour_search import TourWork, shortest_tour, tour_work
+from structlearn.structures.instances import of_instances
 from structlearn.structures.registry import count, stored
 
 #: Nodes up to which tours are searched for.

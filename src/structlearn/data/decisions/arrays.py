@@ -1,4 +1,4 @@
-"""What is decided, as arrays of a file: graphs, weights, bounds, matrices (`decision_files` lists them)."""
+"""What is decided, as arrays of a file: graphs, weights, bounds, matrices (`files` lists them)."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.wording import count_of
 from structlearn.data.archives import read_arrays, unusable_at
-from structlearn.data.decision_arrays import STRUCTURE_ARRAYS, index_of, structure_arrays, structure_of
+from structlearn.data.decisions.arrays import STRUCTURE_ARRAYS, index_of, structure_arrays, structure_of
 from structlearn.data.graphs import write_arrays
 from structlearn.data.scalars import LARGEST_FEATURE
 from structlearn.storage.errors import DataError, StrPath

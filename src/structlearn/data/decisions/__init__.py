@@ -1,0 +1,1 @@
+"""Decision problems: generators of the literature, and files of problems."""
