@@ -23,8 +23,7 @@ import numpy as np
 Rows = list[list[tuple[int, float]]]
 _TYPES = {"F64": "<f8", "F32": "<f4", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1"}
 _TYPES |= {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "BOOL": "?"}
-_VERSION, _LONGEST_HEADER = 9, 1 << 28
-_OUTSIDE, _ALL = 0x9E3779B97F4A7C15, (1 << 64) - 1
+_VERSION, _LONGEST_HEADER, _OUTSIDE, _ALL = 9, 1 << 28, 0x9E3779B97F4A7C15, (1 << 64) - 1
 _ATOM = re.compile(r"(\w+?)(?:\.([a-z]+)(\d*))?(?:\[(-?\d+)\])?")
 _CELL = re.compile(r"%([xX])\[(@?)([-+]?\d+),(\d+)\]")
 _ELSE = "; use structlearn.load."
