@@ -11,7 +11,7 @@ from scipy import sparse
 from structlearn import MulticlassClassifier
 from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
 from structlearn.problem.oracle import maximize_chunk
-from structlearn.scoring import JointScoring, PartScoring, RowScoring, SumScoring
+from structlearn.scoring import JointScoring, PartScoring, RowScoring, SeenPairs, SeenRowScoring, SumScoring
 from structlearn.scoring.defaults import score_all
 from structlearn.scoring.erased import erase_scoring
 from structlearn.scoring.parts.sums import Items
@@ -29,6 +29,16 @@ def features(n_rows, d=D, density=1.0):
 def rows(form=np.asarray, dtype=np.float64, *, lengths=LENGTHS, density=0.6, n_labels=N_LABELS, **options):
     X = form(features(lengths.sum(), density=density).astype(dtype))
     return RowScoring(X, lengths, n_labels, **{"n_shared": 4, "intercept": True, **options})
+
+
+def seen(form=np.asarray, dtype=np.float64, *, lengths=LENGTHS, n_labels=8, density=0.6, **options):
+    """Weights for about a third of the pairs, and for all of one feature."""
+    X = form(features(lengths.sum(), density=density).astype(dtype))
+    seen = np.random.default_rng(2).random((D, n_labels)) < 0.3
+    seen[4] = True
+    table = sparse.csr_matrix(seen)
+    pairs = SeenPairs(table.indptr.astype(np.int64), table.indices.astype(np.uint32))
+    return SeenRowScoring(X, lengths, n_labels, pairs, **{"n_shared": 4, "intercept": True, **options})
 
 
 def parts(dtype=np.float64, *, intercept=False):
@@ -69,6 +79,12 @@ SCORINGS = {
     ),
     "many labels, dense": rows(n_labels=20),
     "many labels, CSR": rows(sparse.csr_matrix, n_labels=20),
+    "seen pairs, dense": seen(density=1.0),
+    "seen pairs, CSR": seen(sparse.csr_matrix),
+    "seen pairs, neither intercept nor shared": seen(sparse.csr_matrix, intercept=False, n_shared=0),
+    "seen pairs, float32": seen(sparse.csr_matrix, np.float32),
+    "seen pairs, long": seen(sparse.csr_matrix, lengths=np.array([LONGEST_GRAM + 1, 2])),
+    "seen pairs of many labels": seen(sparse.csr_matrix, n_labels=300),
     "parts": parts(),
     "parts with intercept": parts(intercept=True),
     "parts float32": parts(np.float32),
@@ -133,6 +149,15 @@ def whole_pullback(scoring, i, delta):
     return out
 
 
+def norm_of(scoring, i, delta):
+    """||Phi_i^T delta||^2; of all pairs where some have weights and the products of rows are stored."""
+    if isinstance(scoring, SeenRowScoring) and np.diff(scoring.record.gram_first)[i]:
+        options = {"n_shared": scoring.n_shared, "intercept": scoring.intercept}
+        scoring = RowScoring(scoring.X, np.diff(scoring.first), scoring.n_labels, **options)
+    direction = whole_pullback(scoring, i, delta)
+    return direction @ direction
+
+
 @each_scoring
 @pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
 def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
@@ -142,7 +167,8 @@ def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
         delta = rng.normal(size=size) * (rng.random(size) < share)
         direction = whole_pullback(scoring, i, delta)
         norm = squared_norm(record, i, delta, 0)
-        assert norm == pytest.approx(direction @ direction, rel=1e-10)
+        assert norm == pytest.approx(norm_of(scoring, i, delta), rel=1e-10)
+        assert norm >= direction @ direction * (1 - 1e-10)
         w = rng.normal(size=scoring.n_weights)
         moved = w.copy()
         add_pullback(record, i, delta, -0.7, moved, 0)
@@ -182,6 +208,43 @@ def test_scores_are_features_times_weights():
     expected = np.column_stack([scoring.X, np.ones(len(scoring.X))]) @ W
     np.testing.assert_allclose(scoring.scores(w, 0, 3), expected.ravel())
     np.testing.assert_array_equal(scoring.shared(w), w[-4:])
+
+
+def test_scores_of_seen_pairs_are_features_times_a_table_of_zeros_elsewhere():
+    scoring = seen(sparse.csr_matrix)
+    w = np.random.default_rng(0).normal(size=scoring.n_weights)
+    n_pairs = scoring.pairs.label.size
+    table = np.zeros((D, 8))
+    table[np.repeat(np.arange(D), np.diff(scoring.pairs.first)), scoring.pairs.label] = w[:n_pairs]
+    expected = scoring.X @ table + w[n_pairs : n_pairs + 8]
+    np.testing.assert_allclose(scoring.scores(w, 0, 3), expected.ravel(), atol=1e-12)
+    np.testing.assert_array_equal(scoring.pairs.table(w, 8).toarray(), table)
+    squares = (scoring.X.toarray() ** 2) @ (table != 0) + 1
+    np.testing.assert_allclose(scoring.part_norms(0, 3), np.sqrt(squares).ravel())
+
+
+def test_seen_pairs_are_those_of_rows_and_labels():
+    X, codes = features(12, density=0.3), np.arange(12) % 5
+    pairs = SeenPairs.of(sparse.csr_matrix(X), codes, 6)
+    expected = {(j, codes[t]) for t, j in zip(*np.nonzero(X))}
+    owner = np.repeat(np.arange(D), np.diff(pairs.first))
+    assert set(zip(owner.tolist(), pairs.label.tolist())) == expected
+    pairs.check(D, 6)
+
+
+@pytest.mark.parametrize(
+    ("first", "label", "message"),
+    [
+        ([0, 1], [0, 1], "out of range"),
+        ([0, 2, 1, 2], [0, 1], "out of range"),
+        ([0, 1, 2, 2], [0, 7], "out of range"),
+        ([0, 2, 2, 2], [1, 0], "not in order"),
+        ([0, 2, 2, 2], [1, 1], "not in order"),
+    ],
+)
+def test_pairs_that_cannot_be_are_refused(first, label, message):
+    with pytest.raises(ValueError, match=message):
+        SeenPairs(np.array(first), np.array(label, dtype=np.uint32)).check(3, 6)
 
 
 def test_part_scores_are_features_times_weights():

@@ -166,7 +166,10 @@ def gram(scoring: Record, i: int, delta: Array, wanted: Array, work: object, out
 
 @operation
 def squared_norm(scoring: Record, i: int, delta: Array, work: object) -> float:
-    """||Phi_i^T delta||^2, with delta over local and shared parts."""
+    """||Phi_i^T delta||^2, or a number not far above it, with delta over local and shared parts.
+
+    Solvers take steps of its inverse: a number above makes them a little shorter, and no less certain.
+    """
 
 
 @operation

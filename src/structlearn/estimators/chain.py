@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.estimators.completion.partial_labels import fit_partly, is_partial
 from structlearn.estimators.confidence.confident import STORED, AnswerConfidence
-from structlearn.estimators.files.attributes import StoredForm, count, label_array, numbers
+from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, numbers
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.constraints import Constraints, check_labels
@@ -24,6 +24,7 @@ from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem, training_of
 from structlearn.estimators.weights.continued import ContinuedTraining, Former, Start, go_on, remember
 from structlearn.estimators.weights.explaining import Explanation, explanations
+from structlearn.estimators.weights.seen_choice import AUTO, refuse_seen, seen_in
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.structures import Chain, ConditionedChain
 
@@ -51,6 +52,10 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         - "elasticnet": lambda (l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2)
     l1_ratio : float
         Of the elastic net: from 0, which is "l2", to less than 1.
+    features : {"auto", "all", "seen"}
+        Which labels a feature has weights for: all, or those that it was seen with in the training data, as
+        in CRFsuite. "auto" takes the latter where a table of features times labels would be large and
+        mostly unseen: more than 17 million numbers, and 8 times as many as were seen.
     transition_features : sequence of int, optional
         Columns of X that score, beside the label, the pair of the label before and this one: transitions
         then depend on what is observed. It takes K times as many weights for each, and K * K numbers a
@@ -61,7 +66,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_classes, n_features)
+    coef_ : ndarray of shape (n_classes, n_features); a CSR matrix where only seen pairs have weights
     intercept_ : ndarray of shape (n_classes,)
     transition_coef_ : ndarray of shape (n_classes, n_classes), from and to
     conditioned_coef_ : ndarray of shape (n_transition_features, n_classes, n_classes), where asked for
@@ -85,18 +90,29 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
     end: bool = False
     penalty: str = "l2"
     l1_ratio: float = 0.5
+    features: str = AUTO
     transition_features: ArrayLike | None = None
     constraints: Constraints = None
 
     #: where labels were missing: F after each convex problem
     outer_history_: Array = field(init=False)
+    #: where only pairs that were seen have weights: where those of each feature begin, and their labels
+    pair_starts_: Array = field(init=False)
+    pair_labels_: Array = field(init=False)
     #: what the next fit starts at
     _start: Start = field(init=False)
 
     trained_by: ClassVar[type[EstimatorTraining[Any]]] = ContinuedTraining
     of_layout: ClassVar[tuple[str, ...]] = ("transition_features",)
     _stored: ClassVar[StoredForm] = StoredForm(
-        {"classes_": label_array, "n_features_in_": count, "outer_history_?": numbers, **STORED},
+        {
+            "classes_": label_array,
+            "n_features_in_": count,
+            "outer_history_?": numbers,
+            "pair_starts_?": codes,
+            "pair_labels_?": codes,
+            **STORED,
+        },
         ("Chain", "ConditionedChain"),
     )
     packed_as = "chain"
@@ -135,6 +151,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
                 from structlearn.estimators.training.cluster import train_on
 
                 check_labels(self.constraints, y)
+                refuse_seen(self, "a cluster")
                 train_on(client, self, X, y, sample_weight)
         return self
 
@@ -157,6 +174,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
             classes=self.classes_,
             reader=self._reader("Sequence"),
             transition_features=columns,
+            seen=seen_in(self),
             **facts_of(self),
         )
 
@@ -249,4 +267,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
                 raise ValueError("parameters.transition_features must be columns of X")
             if not isinstance(self.structure_, ConditionedChain):
                 raise ValueError("structure.name must be ConditionedChain, since transitions have features")
-        return self._model().rows.sizes
+        model = self._model()
+        if model.seen is not None:
+            model.seen.check(self.row_map.n_scored, len(self.classes_))
+        return model.rows.sizes

@@ -8,14 +8,18 @@ from structlearn.scoring.base import Scoring
 from structlearn.scoring.joint import JointScoring
 from structlearn.scoring.parts.parts import PartScoring
 from structlearn.scoring.parts.sums import SumScoring
-from structlearn.scoring.rows.rows import RowScoring
+from structlearn.scoring.rows.rows import LabelScoring, RowScoring
+from structlearn.scoring.rows.seen import SeenPairs, SeenRowScoring
 
 __all__ = [
     "ArcScoring",
     "JointScoring",
+    "LabelScoring",
     "PartScoring",
     "RowScoring",
     "Scoring",
+    "SeenPairs",
+    "SeenRowScoring",
     "SumScoring",
 ]
 

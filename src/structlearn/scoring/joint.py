@@ -23,7 +23,8 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.scoring.base import Scoring
 from structlearn.scoring.rows.kernels import LabelledRows
-from structlearn.scoring.rows.rows import RowScoring
+from structlearn.scoring.rows.rows import LabelScoring, RowScoring
+from structlearn.scoring.rows.seen_kernels import SeenRows
 
 #: Scratch memory of both kinds of rows.
 JointWork = tuple[tuple[Array, Array], tuple[Array, Array]]
@@ -32,7 +33,7 @@ JointWork = tuple[tuple[Array, Array], tuple[Array, Array]]
 class JointRows(NamedTuple):
     """Compiled form: the records of labels and of pairs, and how many weights the first has."""
 
-    local: LabelledRows
+    local: LabelledRows | SeenRows
     pairs: LabelledRows
     n_local_weights: int
     n_shared: int
@@ -43,7 +44,7 @@ class JointScoring(Scoring):
 
     Parameters
     ----------
-    local, pairs : RowScoring
+    local : LabelScoring; pairs : RowScoring
         Over the same examples, of K and of K * K labels, the first without shared parts.
     each : int
         Rows P for each row X: one for the pairs of a position, one for each segment that begins there.
@@ -52,7 +53,7 @@ class JointScoring(Scoring):
     """
 
     def __init__(
-        self, local: RowScoring, pairs: RowScoring, each: int = 1, *, shapes: Array | None = None
+        self, local: LabelScoring, pairs: RowScoring, each: int = 1, *, shapes: Array | None = None
     ) -> None:
         if local.n_shared or (shapes is None and not np.array_equal(each * local.first, pairs.first)):
             raise ValueError("Labels and pairs of labels are scored over the same rows of the same examples.")

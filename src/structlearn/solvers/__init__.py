@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from structlearn.solvers.bcfw.orders import Permutation as Permutation
     from structlearn.solvers.bcfw.orders import Uniform as Uniform
     from structlearn.solvers.bcfw.stochastic import StochasticExtragradient as StochasticExtragradient
+    from structlearn.solvers.bcfw.stretched import StretchedExtragradient as StretchedExtragradient
     from structlearn.solvers.checkpoint import Checkpoint as Checkpoint
     from structlearn.solvers.cutting_plane.n_slack import NSlack as NSlack
     from structlearn.solvers.cutting_plane.one_slack import CuttingPlane as CuttingPlane
@@ -63,6 +64,7 @@ _PUBLIC = {
         "Uniform",
     ),
     "bcfw.stochastic": ("StochasticExtragradient",),
+    "bcfw.stretched": ("StretchedExtragradient",),
     "checkpoint": ("Checkpoint",),
     "cutting_plane.n_slack": ("NSlack",),
     "cutting_plane.one_slack": ("CuttingPlane",),

@@ -50,11 +50,23 @@ def _exact_blocks(objective: Problem) -> str:
     )
 
 
+def _chains(objective: Problem) -> str:
+    from structlearn.problem.stretches import can_be_cut
+
+    if can_be_cut(objective):
+        return ""
+    return (
+        "is for {loss=softmax} on label sequences whose first and last labels have no weights of their own; "
+        "use {solver=stochastic-extragradient}"
+    )
+
+
 NEEDS = {
     "regularization": Need("lambda > 0", _regularization),
     "gradient": Need("an objective with a gradient", _gradient),
     "hinge": Need("the hinge", _hinge),
     "local parts": Need("no shared parts", _local_parts),
+    "chains": Need("the softmax loss of label sequences", _chains),
     "exact blocks": Need("one row of features per example and no shared parts", _exact_blocks),
 }
 

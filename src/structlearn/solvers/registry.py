@@ -107,6 +107,12 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=13,
         ),
         SolverEntry(
+            *("stretches", "structlearn.solvers:StretchedExtragradient", (SMOOTH,)),
+            default="softmax on sequences of 100 and more positions",
+            when="softmax on few long sequences, such as documents",
+            step="as the stochastic extragradient, on stretches between positions that the model is sure of",
+        ),
+        SolverEntry(
             *("coordinate-ascent", "structlearn.solvers:ExactBlocks", (HINGE,)),
             when="the dual of the binary and multiclass hinge",
             step="exact block steps",

@@ -17,7 +17,8 @@ def check_model(tagger: TaggerParameters) -> None:
     """Raise ValueError for an unknown model, and for parameters that go with the other one."""
     if one_of("model", tagger.model, (CHAIN, SEGMENTS)) == CHAIN:
         return
-    usual = {"transitions": None, "constraints": None, "penalty": "l2", "warm_start": False}
+    usual: dict[str, object] = {"transitions": None, "constraints": None, "warm_start": False}
+    usual |= {"penalty": "l2", "features": "auto"}
     for name, value in usual.items():
         if getattr(tagger, name) != value:
             raise ValueError(f"{name} goes with model='chain', not with segments.")
@@ -35,7 +36,7 @@ def new_model(
     if tagger.model == SEGMENTS:
         model = SegmentTagger(**of_segments(usual, rows), **own, **others)
     else:
-        own |= {name: getattr(tagger, name) for name in ("constraints", "penalty", "l1_ratio")}
+        own |= {name: getattr(tagger, name) for name in ("constraints", "penalty", "l1_ratio", "features")}
         model = ChainClassifier(**usual, **own, **others)
     if "cost" not in others:
         take_usual_cost(model, cost)

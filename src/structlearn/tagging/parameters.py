@@ -72,6 +72,9 @@ class TaggerParameters:
     penalty : {"l2", "elasticnet", "l1"}
     l1_ratio : float
         As in `ChainClassifier`: the last two penalties leave few weights.
+    features : {"auto", "all", "seen"}
+        Which labels a feature has weights for, as in `ChainClassifier`: all, or those that it was seen with
+        in the training text. "auto" takes the latter where there are many labels.
     tol : float
         Training ends when the duality gap is at most this (the loss is that of a whole sentence).
     constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
@@ -106,6 +109,7 @@ class TaggerParameters:
     regularization: float | None = None
     penalty: str = "l2"
     l1_ratio: float = 0.5
+    features: str = "auto"
     tol: float = TOL
     constraints: Constraints = None
     n_jobs: int | None = 1

@@ -17,7 +17,7 @@ def drop_unused(chain: ChainClassifier, n_last: int = 0) -> Array | None:
     """
     if getattr(chain, "penalty", "l2") == "l2" or chain.warm_start or chain.transition_features is not None:
         return None
-    if chain.row_transformer is not None or hasattr(chain, "features_"):
+    if chain.row_transformer is not None or hasattr(chain, "features_") or hasattr(chain, "pair_starts_"):
         return None
     size = chain.coef_.size
     table = chain.weights_[:size].reshape(chain.n_features_in_, -1)

@@ -48,7 +48,7 @@ _OWN: dict[str, object] = {
     "chain_options?": dict[str, Any] | None,
 }
 #: parameters that are those of the chain
-_SHARED = ("loss", "regularization", "penalty", "l1_ratio", "tol", "constraints")
+_SHARED = ("loss", "regularization", "penalty", "l1_ratio", "features", "tol", "constraints")
 
 
 class StoredTagger(FeaturedWords):

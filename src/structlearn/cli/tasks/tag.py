@@ -196,7 +196,7 @@ class Tag(Task):
     def given_parameters(self) -> dict[str, Any]:
         """Return the parameters of a chain that the options stand for."""
         given = self.options.parameters()
-        own = {name: given[name] for name in ("loss", "penalty", "l1_ratio") if name in given}
+        own = {name: given[name] for name in ("loss", "penalty", "l1_ratio", "features") if name in given}
         return {**own, **given.get("chain_options", {})}
 
     def estimator_to_train(self, model: Any) -> Any:

@@ -24,6 +24,7 @@ from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.scikit import balanced_weights
 from structlearn.estimators.training.chain_layout import scored_rows
 from structlearn.estimators.training.running import TrainingProblem, training_of
+from structlearn.estimators.weights.seen_choice import refuse_seen
 from structlearn.estimators.weights.sparse_penalty import elastic_net
 from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective
@@ -79,6 +80,7 @@ def fit_partly(estimator: ChainClassifier, X: Tables, y: Outputs, sample_weight:
         training_of(estimator).run(estimator.lay_out(X, choices.labels, sample_weight))
         return
     check_partial(estimator, "partly labelled sequences")
+    refuse_seen(estimator, "partly labelled sequences")
     problem = _lay_out(estimator, X, choices, sample_weight)
     first = complete(estimator, problem, _first_weights(estimator, problem))
     fit_completions(estimator, problem, first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +20,9 @@ from structlearn.estimators.inputs.spans import Span, SpanReading, span_reading
 from structlearn.estimators.models.linear import LinearModel
 from structlearn.estimators.scikit import Rows
 from structlearn.estimators.weights.row_weights import RowWeights
+from structlearn.estimators.weights.seen_weights import SeenWeights
 from structlearn.metrics import Outputs
-from structlearn.scoring import JointScoring, RowScoring, Scoring
+from structlearn.scoring import JointScoring, LabelScoring, RowScoring, Scoring, SeenPairs, SeenRowScoring
 from structlearn.structures import Chain, ConditionedChain
 
 
@@ -34,11 +36,13 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
     classes : (K,), the labels
     reader : from sequences to rows of features
     transition_features : columns of X that score pairs of labels; None where there are none
+    seen : the labels that each feature has weights for; None where it has some for all
     """
 
     classes: Array
     reader: SequenceReader
     transition_features: Array | None = None
+    seen: SeenPairs | None = None
 
     # ---- weights by name -------------------------------------------------------------------------------
 
@@ -49,7 +53,10 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         if self.transition_features is not None:
             n_pairs = (self.transition_features.size + 1) * structure.n_labels**2
         n_scored = self.reader.row_map.n_scored
-        return RowWeights(self.weights, n_scored, structure.n_labels, n_pairs, structure.n_shared)
+        counts = n_scored, structure.n_labels, n_pairs, structure.n_shared
+        if self.seen is not None:
+            return SeenWeights(self.weights, *counts, seen=self.seen)
+        return RowWeights(self.weights, *counts)
 
     @property
     def transitions(self) -> Array:
@@ -177,15 +184,11 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         """Return the scoring of all sequences that are not empty, and which of them are not."""
         rows, lengths = self.reader.rows(X)
         filled = lengths > 0
-        structure = self.structure
-        local = RowScoring(
-            self.reader.row_map.apply(rows),
-            lengths[filled],
-            structure.n_labels,
-            n_shared=structure.n_shared,
-            intercept=self.rows.has_constant,
+        mapped = self.reader.row_map.apply(rows)
+        local = label_scoring(
+            self.structure, mapped, lengths[filled], self.seen, intercept=self.rows.has_constant
         )
-        return with_pairs(local, rows, structure, self.transition_features), filled
+        return with_pairs(local, rows, self.structure, self.transition_features), filled
 
     # ---- what `AnswerConfidence` asks ---------------------------------------------------------------------
 
@@ -237,8 +240,18 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         return span_reading(tuple(self.classes.tolist()))
 
 
+def label_scoring(
+    structure: Chain | ConditionedChain, X: Rows, lengths: Array, seen: SeenPairs | None, **options: Any
+) -> LabelScoring:
+    """Return the scoring of labels by rows X, by weights for all labels or for those that were seen."""
+    options["n_shared"] = structure.n_shared
+    if seen is None:
+        return RowScoring(X, lengths, structure.n_labels, **options)
+    return SeenRowScoring(X, lengths, structure.n_labels, seen, **options)
+
+
 def with_pairs(
-    local: RowScoring, X: Rows, structure: Chain | ConditionedChain, columns: Array | None
+    local: LabelScoring, X: Rows, structure: Chain | ConditionedChain, columns: Array | None
 ) -> Scoring:
     """Join the scoring of pairs to that of labels, where transitions have features, which are not mapped."""
     if columns is None:

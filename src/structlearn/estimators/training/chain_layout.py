@@ -21,12 +21,13 @@ from structlearn.estimators.inputs.checking import (
 )
 from structlearn.estimators.inputs.constraints import check_steps, forbidden_steps
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
-from structlearn.estimators.models.chains import column_array, with_pairs
+from structlearn.estimators.models.chains import column_array, label_scoring, with_pairs
 from structlearn.estimators.scikit import balanced_weights
 from structlearn.estimators.training.running import TrainingProblem
+from structlearn.estimators.weights.seen_choice import choose_pairs
 from structlearn.estimators.weights.sparse_penalty import elastic_net
 from structlearn.metrics import Outputs
-from structlearn.scoring import RowScoring, Scoring
+from structlearn.scoring import Scoring
 from structlearn.structures import Chain, ConditionedChain
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def lay_out_sequences(
     """Make a training problem of sequences whose labels are all known; set `classes_` of the estimator."""
     as_list(X, "X")  # no examples at all: X is named before y
     estimator.classes_, codes, lengths = label_codes(y, "sequence", classes)
-    structure, scoring, weight, memory = scored_rows(estimator, X, lengths, sample_weight)
+    known = codes if classes is None else None
+    structure, scoring, weight, memory = scored_rows(estimator, X, lengths, sample_weight, known)
     check_steps(estimator.constraints, structure, estimator.classes_, codes, lengths)
     options = class_costs(
         estimator.cost,
@@ -57,9 +59,17 @@ def lay_out_sequences(
 
 
 def scored_rows(
-    estimator: ChainClassifier, X: Tables, n_labels: Array, sample_weight: ArrayLike | None
+    estimator: ChainClassifier,
+    X: Tables,
+    n_labels: Array,
+    sample_weight: ArrayLike | None,
+    codes: Array | None = None,
 ) -> tuple[Chain | ConditionedChain, Scoring, Array | None, Memory]:
-    """Return structure, scoring, sample weights and memory; `n_labels` has the labels per sequence."""
+    """Return structure, scoring, sample weights and memory.
+
+    n_labels : the number of labels of each sequence
+    codes : all labels, where they are known and whole, so that it can be seen which features they have
+    """
     rows, shapes = stack_examples(X, ndim=2, noun="Sequence", n_jobs=threads(estimator.n_jobs))
     lengths = shapes[:, 0]
     check_same_length(X, n_labels)
@@ -71,11 +81,12 @@ def scored_rows(
     check_two_classes(estimator.classes_)
     estimator.n_features_in_ = rows.shape[1]
     structure, memory = _new_structure(estimator), Memory(estimator.memory)
-    local = RowScoring(
-        estimator.fit_rows(rows, memory),
+    mapped = estimator.fit_rows(rows, memory)
+    local = label_scoring(
+        structure,
+        mapped,
         lengths,
-        structure.n_labels,
-        n_shared=structure.n_shared,
+        None if codes is None else choose_pairs(estimator, mapped, codes),
         intercept=estimator.fit_intercept,
         sparsify=memory.limit is None,
         memory=memory,

@@ -29,7 +29,7 @@ from structlearn.estimators.weights.frequencies import gold_frequencies
 from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import NonNegative, Penalty
 from structlearn.problem.registry import LOSSES, losses_of
-from structlearn.scoring import RowScoring, Scoring
+from structlearn.scoring import LabelScoring, Scoring
 from structlearn.solvers.progress import report_progress
 from structlearn.solvers.solution import Certificate, Solution
 from structlearn.solvers.solver import Solver
@@ -190,7 +190,7 @@ class EstimatorTraining(Generic[S]):
                 resumable=resumable or estimator.warm_start,
             )
         adopt(solution.w)
-        certificate = estimator.certificate_ = self._say_why_loss(
+        certificate = estimator.certificate_ = self.describe(
             self._add_advice(solution.certificate, objective)
         )
         estimator.history_ = solution.history
@@ -200,15 +200,15 @@ class EstimatorTraining(Generic[S]):
             warn_of_convergence(certificate.status, stacklevel=4)
         return solution
 
-    def _say_why_loss(self, certificate: Certificate) -> Certificate:
-        """Add the reason to the status, if the loss is not the usual one."""
+    def describe(self, certificate: Certificate) -> Certificate:
+        """Add to the status what the problem is, where that is not as usual: the reason of the loss."""
         why = self.estimator.chosen_loss().why
         return replace(certificate, status=join_sentences(certificate.status, why)) if why else certificate
 
     def _add_advice(self, certificate: Certificate, objective: Any) -> Certificate:
         """Add the cause to the status, if training has not converged and columns are not scaled."""
         scoring = getattr(objective, "scoring", None)
-        if certificate.converged or not isinstance(scoring, RowScoring):
+        if certificate.converged or not isinstance(scoring, LabelScoring):
             return certificate
         return add_scaling_advice(certificate, scoring.X, self.estimator, constant=scoring.intercept)
 

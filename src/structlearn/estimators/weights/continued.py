@@ -7,19 +7,25 @@ over only shortens the way.
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.choices import Auto
+from structlearn.core.sentences import join_sentences
+from structlearn.estimators.choices import ON_LONG_SEQUENCES, ON_MANY_LABELS, Auto
 from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.training.fresh_fit import forget_attributes, former_of
-from structlearn.estimators.training.running import EstimatorTraining
+from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem
+from structlearn.estimators.weights.seen_choice import check_features, describe_pairs, seen_in
 from structlearn.estimators.weights.sparse_penalty import check_penalty
 from structlearn.problem.objective import Objective
+from structlearn.scoring import SeenPairs
 from structlearn.solvers.bcfw.dense_point import DensePoint
-from structlearn.solvers.solution import Solution
+from structlearn.solvers.solution import Certificate, Solution
 from structlearn.solvers.solver import Solver
 from structlearn.structures import Chain, ConditionedChain
 
@@ -28,21 +34,28 @@ if TYPE_CHECKING:
     from structlearn.solvers.stopping import Stopping
 
 
+#: Sequences of at least this mean length are trained by stretches.
+LONG = 100
+#: At most so many shared parts of dual points, of all sequences together, are kept (8 bytes each).
+MOST_SHARED = 1 << 26
+
+
 class Former(NamedTuple):
     """A model before: its classes, its weights by row (feature) and class, and those of steps."""
 
     classes: Array
-    rows: Array
+    rows: Array | sparse.csr_matrix
     intercept: Array
     shared: dict[str, Array]
     solution: Solution
+    seen: SeenPairs | None = None
 
     @classmethod
     def of(cls, model: ChainClassifier) -> Former:
         structure, rows = model.structure_, model.model_.rows
         tables = structure.shared_tables(rows.shared_weights) if isinstance(structure, Chain) else {}
         known = Solution(model.weights_, model.certificate_)
-        return cls(model.classes_, model.coef_.T, model.intercept_, dict(tables), known)
+        return cls(model.classes_, model.coef_.T, model.intercept_, dict(tables), known, seen_in(model))
 
 
 def places_by_name(before: TokenFeatures, now: TokenFeatures) -> Array:
@@ -92,7 +105,19 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
     def solver_and_stopping(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
         """Return the solver and the stopping rule, after a look at the penalty as well."""
         check_penalty(self.estimator)
+        check_features(self.estimator)
         return super().solver_and_stopping(auto)
+
+    def auto_for(self, problem: TrainingProblem[Chain | ConditionedChain]) -> Auto:
+        """Return what solver="auto" stands for: for smooth losses it depends on labels and lengths."""
+        scoring, structure = problem.scoring, problem.structure
+        if scoring.n_examples * scoring.n_shared > MOST_SHARED and problem.penalty is None:
+            return ON_MANY_LABELS
+        plain = isinstance(structure, Chain) and not (structure.start or structure.end)
+        long = scoring.shapes[:, 0].mean() >= LONG
+        in_memory = problem.memory is None or problem.memory.limit is None
+        softmax = trained_loss(self.estimator) == "softmax"
+        return ON_LONG_SEQUENCES if plain and long and in_memory and softmax else super().auto_for(problem)
 
     def warm(self, objective: Objective) -> Solution | None:
         """Return the solution before or, of other data, a start at the weights that are known by name."""
@@ -104,6 +129,14 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
         first = first_weights(start.former, start.places, self.estimator, objective)
         return start_at(objective, first, start.former.solution)
 
+    def describe(self, certificate: Certificate) -> Certificate:
+        """Add to the status which pairs have weights, where not all do."""
+        found, pairs = super().describe(certificate), seen_in(self.estimator)
+        if pairs is None:
+            return found
+        said = describe_pairs(pairs, len(self.estimator.classes_))
+        return replace(found, status=join_sentences(found.status, said))
+
     def _start(self) -> Start | None:
         """Return the start that this fit was given, or has found."""
         found = vars(self.estimator).get("_start", former_of(self.estimator).get("_start"))
@@ -113,6 +146,7 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
     def _is_same(self, start: Start) -> bool:
         """Whether weights and dual points mean what they meant before."""
         same = np.array_equal(start.former.classes, self.estimator.classes_)
+        same = same and same_pairs(start.former.seen, seen_in(self.estimator))
         return same and np.array_equal(start.places, np.arange(len(start.places)))
 
 
@@ -120,21 +154,50 @@ def first_weights(former: Former, places: Array, model: ChainClassifier, objecti
     """Return the first weights of a new problem: those known before, zero for new ones."""
     structure, n_weights, k = objective.structure, objective.n_weights, len(model.classes_)
     w = np.zeros(n_weights)
-    W = w[: n_weights - structure.n_shared].reshape(-1, k)
     position = {label: j for j, label in enumerate(former.classes.tolist())}
     both = [(j, position[label]) for j, label in enumerate(model.classes_.tolist()) if label in position]
     if not both:
         return w
     new, old = map(np.array, zip(*both))
-    known = np.flatnonzero(places >= 0)
-    W[np.ix_(known, new)] = former.rows[np.ix_(places[known], old)]
-    if len(W) > len(places):
-        W[len(places), new] = former.intercept[old]
+    seen = seen_in(model)
+    local = w[: n_weights - structure.n_shared]
+    if seen is None:
+        fill_table(local.reshape(-1, k), former, places, new, old)
+    else:
+        fill_pairs(local, seen, former, places, new, old)
     shared = w[n_weights - structure.n_shared :]
     for name, table in structure.shared_tables(shared).items() if isinstance(structure, Chain) else ():
         if name in former.shared:
             table[np.ix_(*[new] * table.ndim)] = former.shared[name][np.ix_(*[old] * table.ndim)]
     return w
+
+
+def fill_table(W: Array, former: Former, places: Array, new: Array, old: Array) -> None:
+    """Set W, a row per feature and the constant: labels `new` were labels `old` of the model before."""
+    known = np.flatnonzero(places >= 0)
+    before = former.rows[places[known]][:, old]
+    W[np.ix_(known, new)] = before if isinstance(before, np.ndarray) else before.toarray()
+    if len(W) > len(places):
+        W[len(places), new] = former.intercept[old]
+
+
+def fill_pairs(w: Array, seen: SeenPairs, former: Former, places: Array, new: Array, old: Array) -> None:
+    """Set the weights of pairs that were seen, and of the constant, likewise."""
+    label_before = np.full(int(max(seen.label.max(initial=0), new.max())) + 1, -1)
+    label_before[new] = old
+    feature = places[np.repeat(np.arange(seen.n_features), np.diff(seen.first))]
+    label = label_before[seen.label]
+    known = np.flatnonzero((feature >= 0) & (label >= 0))
+    w[known] = np.asarray(former.rows[feature[known], label[known]]).ravel()
+    if w.size > seen.label.size:
+        w[seen.label.size + new] = former.intercept[old]
+
+
+def same_pairs(before: SeenPairs | None, now: SeenPairs | None) -> bool:
+    """Whether the same pairs of features and labels have weights."""
+    if before is None or now is None:
+        return before is now
+    return np.array_equal(before.first, now.first) and np.array_equal(before.label, now.label)
 
 
 def start_at(objective: Objective, w: Array, before: Solution) -> Solution:

@@ -108,9 +108,9 @@ class _Sequence(NamedTuple):
 
     def _contributions(self, t: int, label: int, other: int) -> Iterator[Contribution]:
         """Yield the contributions of features, of the constant, and of the steps before and after."""
-        W = self.model.rows.table
+        W = self.model.rows
         columns, values = _entries(self.rows, t)
-        amounts = values * (W[columns, label] - W[columns, other])
+        amounts = values * (W.of(columns, label) - W.of(columns, other))
         yield from map(Contribution, self.names(columns), amounts.tolist())
         constant = self.model.rows.intercept
         yield Contribution(CONSTANT, float(constant[label] - constant[other]))

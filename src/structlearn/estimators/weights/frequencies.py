@@ -8,7 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.estimators.inputs.allowed import local_places
-from structlearn.scoring import JointScoring, RowScoring, Scoring
+from structlearn.scoring import JointScoring, LabelScoring, Scoring
 from structlearn.structures import Cube, LabelGraph
 from structlearn.structures.cut.cut import Cuts
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 AT_ONCE = 100_000
 
 
-def rows_of(scoring: Scoring) -> RowScoring | None:
+def rows_of(scoring: Scoring) -> LabelScoring | None:
     """Return the scoring of rows, each of which scores every label; None if there is none."""
     local = scoring.local if isinstance(scoring, JointScoring) else scoring
-    return local if isinstance(local, RowScoring) else None
+    return local if isinstance(local, LabelScoring) else None
 
 
 def gold_frequencies(problem: TrainingProblem[Any]) -> Array | None:

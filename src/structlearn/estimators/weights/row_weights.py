@@ -36,6 +36,10 @@ class RowWeights:
         """Weights of the features, of shape (n_scores, n_features)."""
         return self.table[: self.n_features].T
 
+    def of(self, columns: Array, label: int) -> Array:
+        """Return the weights of some features for one label."""
+        return self.table[columns, label]
+
     @property
     def has_constant(self) -> bool:
         """Whether W has a row for the constant."""

@@ -7,6 +7,7 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.estimators.binary import BinaryClassifier
@@ -212,19 +213,33 @@ def _groups(
     kind: str, of: Sequence[object], table: Array, k: int, names: Names, constant: Array | None = None
 ) -> Iterator[WeightGroup]:
     """Yield one group per row of a table of weights; `constant` has one more weight per row, if not zero."""
-    others = np.zeros(len(table)) if constant is None else constant
-    tops = _top_of_table(table, k, names, others)
-    for label, row, other, weights in zip(of, table, others, tops, strict=True):
+    others = np.zeros(table.shape[0]) if constant is None else constant
+    rows = [_nonzeros(table, i) for i in range(table.shape[0])]
+    tops = _top_of_rows(rows, table.shape[1], k, names, others)
+    for label, (_, row), other, weights in zip(of, rows, others, tops, strict=True):
         n_nonzero = int(np.count_nonzero(row)) + bool(other)
-        yield WeightGroup(kind, label, weights, n_nonzero, row.size + bool(other))
+        yield WeightGroup(kind, label, weights, n_nonzero, table.shape[1] + bool(other))
 
 
-def _top_of_table(table: Array, k: int, names: Names, constant: Array) -> Iterator[list[NamedWeight]]:
-    """Yield the top weights of each row, looking all names up at once."""
-    n = table.shape[1]
-    places = [top_places(np.append(row, other), k) for row, other in zip(table, constant)]
-    wanted = np.unique(np.concatenate(places))
+def _nonzeros(table: Array | sparse.csr_matrix, i: int) -> tuple[Array, Array]:
+    """Return the columns and values of a row that may be other than zero."""
+    if isinstance(table, np.ndarray):
+        return np.arange(table.shape[1]), table[i]
+    own = slice(table.indptr[i], table.indptr[i + 1])
+    return table.indices[own], table.data[own]
+
+
+def _top_of_rows(
+    rows: Sequence[tuple[Array, Array]], n: int, k: int, names: Names, constant: Array
+) -> Iterator[list[NamedWeight]]:
+    """Yield the top weights of each row of columns and values, looking all names up at once."""
+    tops = []
+    for (columns, values), other in zip(rows, constant):
+        columns, values = np.append(columns, n), np.append(values, other)
+        own = top_places(values, k)
+        tops.append((columns[own], values[own]))
+    wanted = np.unique(np.concatenate([columns for columns, _ in tops]))
     inside = wanted[wanted < n]
     called = {n: CONSTANT, **dict(zip(inside.tolist(), names(inside)))}
-    for row, other, own in zip(table, constant, places):
-        yield [NamedWeight(called[j], float(row[j] if j < n else other)) for j in own.tolist()]
+    for columns, values in tops:
+        yield [NamedWeight(called[j], value) for j, value in zip(columns.tolist(), values.tolist())]

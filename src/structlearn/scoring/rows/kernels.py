@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -50,6 +50,23 @@ class LabelledRows(NamedTuple):
     gram_first: Array
 
 
+class RowsWithGram(Protocol):
+    """A record of rows and labels with Gram matrices of the examples' rows."""
+
+    @property
+    def rows(self) -> DenseRows | SparseRows: ...
+    @property
+    def first(self) -> Array: ...
+    @property
+    def n_labels(self) -> int: ...
+    @property
+    def intercept(self) -> bool: ...
+    @property
+    def gram(self) -> Array: ...
+    @property
+    def gram_first(self) -> Array: ...
+
+
 @implements(scoring_workspace, LabelledRows)
 @jitable
 def rows_workspace(scoring: LabelledRows) -> tuple[Array, Array]:
@@ -71,7 +88,7 @@ def lacks_gram(first: Array, gram_first: Array) -> bool:
 
 
 @leaf
-def _has_gram(scoring: LabelledRows, i: int) -> bool:
+def has_gram(scoring: RowsWithGram, i: int) -> bool:
     """Return whether all products of example i's rows are stored; an example without rows has none."""
     length = scoring.first[i + 1] - scoring.first[i]
     return scoring.gram_first[i + 1] - scoring.gram_first[i] == length * length
@@ -105,7 +122,7 @@ def rows_score_subset(
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     for t in range(scoring.first[i + 1] - a):
-        if not _few(wanted, t * n, n):
+        if not few_wanted(wanted, t * n, n):
             row_scores(rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
             continue
         for k in range(n):
@@ -118,7 +135,7 @@ def rows_score_subset(
 
 
 @leaf
-def _few(wanted: Array, first: int, n: int) -> bool:
+def few_wanted(wanted: Array, first: int, n: int) -> bool:
     """Return whether so few of n labels are wanted that they are scored one by one."""
     count = 0
     for k in range(first, first + n):
@@ -177,7 +194,7 @@ def rows_add_pullback(
                 j, x = entry(rows, at, p)
                 w[j] += change * x
             continue
-        count = _nonzero_labels(row, labels)
+        count = nonzero_labels(row, labels)
         if count * FEW_LABELS <= n:
             for q in range(count):
                 k = labels[q]
@@ -203,7 +220,7 @@ def rows_add_pullback(
 
 
 @leaf
-def _nonzero_labels(row: Array, labels: Array) -> int:
+def nonzero_labels(row: Array, labels: Array) -> int:
     """List the labels where a row of delta is not zero; return how many there are."""
     count = 0
     for k in range(row.size):
@@ -218,19 +235,19 @@ def _nonzero_labels(row: Array, labels: Array) -> int:
 @implements(squared_norm, LabelledRows)
 @leaf
 def rows_squared_norm(scoring: LabelledRows, i: int, delta: Array, work: tuple[Array, Array]) -> float:
-    if _has_gram(scoring, i):
-        return _norm_by_gram(scoring, i, scoring.first[i + 1] - scoring.first[i], delta)
+    if has_gram(scoring, i):
+        return norm_by_gram(scoring, i, scoring.first[i + 1] - scoring.first[i], delta)
     rows_add_pullback(scoring, i, delta, 1.0, work[0], work)
     return squared_and_clear(scoring.rows, scoring, i, work[0])
 
 
 @leaf
-def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> float:
+def norm_by_gram(scoring: RowsWithGram, i: int, length: int, delta: Array) -> float:
     """sum_{t, u} <x_t, x_u> <delta_t, delta_u>, plus the shared parts, whose features are unit vectors."""
     n = scoring.n_labels
     table = delta[: length * n].reshape(length, n)
     first = scoring.gram_first[i]
-    total = _sum_of_squares(delta[length * n :])
+    total = sum_of_squares(delta[length * n :])
     for t in range(length):
         for u in range(t + 1):
             inner = 0.0
@@ -241,7 +258,7 @@ def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> f
 
 
 @leaf
-def _sum_of_squares(x: Array) -> float:
+def sum_of_squares(x: Array) -> float:
     total = 0.0
     for j in range(x.size):
         total += x[j] * x[j]
@@ -255,7 +272,7 @@ def rows_gram(
 ) -> None:
     length = scoring.first[i + 1] - scoring.first[i]
     n_local = length * scoring.n_labels
-    if _has_gram(scoring, i):
+    if has_gram(scoring, i):
         _gram_of_rows(scoring, i, length, delta, out)
     else:
         rows_add_pullback(scoring, i, delta, 1.0, work[0], work)
@@ -288,7 +305,7 @@ def squared_and_clear(rows: DenseRows | SparseRows, scoring: LabelledRows, i: in
 @implements(squared_and_clear, DenseRows)
 @leaf
 def _clear_dense(rows: DenseRows, scoring: LabelledRows, i: int, pulled: Array) -> float:
-    return _clear(pulled)
+    return clear_squares(pulled)
 
 
 @implements(squared_and_clear, SparseRows)
@@ -296,23 +313,24 @@ def _clear_dense(rows: DenseRows, scoring: LabelledRows, i: int, pulled: Array) 
 def _clear_sparse(rows: SparseRows, scoring: LabelledRows, i: int, pulled: Array) -> float:
     """Clear only what example i touches."""
     n = scoring.n_labels
-    total = _clear(pulled[scoring.n_features * n :])
+    total = clear_squares(pulled[scoring.n_features * n :])
     for p in range(rows.indptr[scoring.first[i]], rows.indptr[scoring.first[i + 1]]):
         j = rows.indices[p]
-        total += _clear(pulled[j * n : (j + 1) * n])  # a feature seen before adds zero
+        total += clear_squares(pulled[j * n : (j + 1) * n])  # a feature seen before adds zero
     return total
 
 
 @leaf
-def _clear(x: Array) -> float:
-    total = _sum_of_squares(x)
+def clear_squares(x: Array) -> float:
+    """Return the sum of squares, and set all to zero."""
+    total = sum_of_squares(x)
     for j in range(x.size):
         x[j] = 0.0
     return total
 
 
 @kernel
-def fill_gram(scoring: LabelledRows) -> None:
+def fill_gram(scoring: RowsWithGram) -> None:
     """Compute the Gram matrix of the rows of each example that is not too long, the constant included."""
     constant = 1.0 if scoring.intercept else 0.0
     for i in range(scoring.first.size - 1):

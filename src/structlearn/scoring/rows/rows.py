@@ -7,7 +7,9 @@ shared parts' own weights. Feature-major, because a sparse row touches few featu
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,14 +18,15 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.scoring.base import Scoring, check_csr, contiguous, starts, starts_of
 from structlearn.scoring.rows.kernels import LONGEST_GRAM, LabelledRows, fill_gram
+from structlearn.scoring.rows.seen_kernels import SeenRows
 from structlearn.scoring.rows.storage import DenseRows, SparseRows, count_nonzeros, take_nonzeros
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3
 
 
-class RowScoring(Scoring):
-    """theta_i = (X_i W).ravel(), then the shared weights.
+class LabelScoring(Scoring):
+    """Rows of features, each of which scores every label: X, and which rows are an example's.
 
     Parameters
     ----------
@@ -60,35 +63,51 @@ class RowScoring(Scoring):
         self.n_labels = n_labels
         self.n_shared = n_shared
         self.intercept = intercept
-        self._single = bool((np.asarray(lengths) == 1).all())
-        self.isotropic = n_shared == 0 and self._single
         self.first = starts_of(lengths, X.shape[0])
         self.start = self.first * n_labels
         self.shapes = np.stack([np.diff(self.first), np.full(len(lengths), n_labels)], axis=1)
-        self.n_weights = (X.shape[1] + intercept) * n_labels + n_shared
+
+    @property
+    @abstractmethod
+    def record(self) -> LabelledRows | SeenRows: ...
+
+    @property
+    def _bare_record(self) -> LabelledRows | SeenRows:
+        return self.record
+
+    def _gram_room(self) -> tuple[Array, Array]:
+        """Return room for the Gram matrices of examples that are not too long, and where each begins."""
+        lengths, longest = np.diff(self.first), min(LONGEST_GRAM, self.X.shape[1] + self.intercept)
+        gram_first = starts(np.where(lengths <= longest, lengths**2, 0))
+        return self.memory.empty(gram_first[-1]), gram_first
+
+    @property
+    def n_terms(self) -> int:
+        X = self.X
+        stored = X.shape[1] if isinstance(X, np.ndarray) else int(np.diff(X.indptr).max(initial=0))
+        return stored + self.intercept
+
+
+class RowScoring(LabelScoring):
+    """theta_i = (X_i W).ravel(), then the shared weights. Parameters are those of `LabelScoring`."""
+
+    def __init__(self, X: Array | sparse.csr_matrix, lengths: Array, n_labels: int, **options: Any) -> None:
+        super().__init__(X, lengths, n_labels, **options)
+        self._single = bool((np.asarray(lengths) == 1).all())
+        self.isotropic = self.n_shared == 0 and self._single
+        self.n_weights = (X.shape[1] + self.intercept) * n_labels + self.n_shared
 
     @cached_property
     def _bare_record(self) -> LabelledRows:
         """The record without Gram matrices: enough to score."""
-        X = self.X
-        if isinstance(X, np.ndarray) and self.sparsify and np.count_nonzero(X) < SPARSE_ENOUGH * X.size:
-            X = _as_csr(_read_only(X))
-        if isinstance(X, np.ndarray):
-            rows: DenseRows | SparseRows = DenseRows(_read_only(X))
-        else:
-            # unsigned: compiled code then need not ask whether an index counts from the end
-            indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
-            indptr = X.indptr.astype(np.int64, copy=False)
-            rows = SparseRows(*map(_read_only, (X.data, indices, indptr)))
+        rows = compiled_rows(self.X, self.sparsify)
         gram, gram_first = np.empty(0), np.empty(0, dtype=np.int64)
-        counts = X.shape[1], self.first, self.n_labels, self.n_shared, bool(self.intercept)
+        counts = self.X.shape[1], self.first, self.n_labels, self.n_shared, bool(self.intercept)
         return LabelledRows(rows, *counts, gram, gram_first)
 
     @cached_property
     def record(self) -> LabelledRows:
-        lengths, longest = np.diff(self.first), min(LONGEST_GRAM, self.X.shape[1] + self.intercept)
-        gram_first = starts(np.where(lengths <= longest, lengths**2, 0))
-        gram = self.memory.empty(gram_first[-1])
+        gram, gram_first = self._gram_room()
         record = self._bare_record._replace(gram=gram, gram_first=gram_first)
         if not self._single:
             fill_gram(record)
@@ -96,12 +115,6 @@ class RowScoring(Scoring):
         for first, last in self.chunks():  # single rows: nothing to compile
             gram[first:last] = self._squares(first, last)
         return record
-
-    @property
-    def n_terms(self) -> int:
-        X = self.X
-        stored = X.shape[1] if isinstance(X, np.ndarray) else int(np.diff(X.indptr).max(initial=0))
-        return stored + self.intercept
 
     def label_weights(self, w: Array) -> Array:
         """Return W of shape (d, K) or, with an intercept, (d + 1, K), as a view of `w`."""
@@ -152,6 +165,18 @@ class RowScoring(Scoring):
     def _rows(self, first: int, last: int) -> Array | sparse.csr_matrix:
         """Return the rows of a range of examples, in float64: float32 is for storage."""
         return self.X[self.first[first] : self.first[last]].astype(np.float64, copy=False)
+
+
+def compiled_rows(X: Array | sparse.csr_matrix, sparsify: bool) -> DenseRows | SparseRows:
+    """Return rows as compiled code takes them; `sparsify` : dense ones with many zeros as CSR."""
+    if isinstance(X, np.ndarray) and sparsify and np.count_nonzero(X) < SPARSE_ENOUGH * X.size:
+        X = _as_csr(_read_only(X))
+    if isinstance(X, np.ndarray):
+        return DenseRows(_read_only(X))
+    # unsigned: compiled code then need not ask whether an index counts from the end
+    indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
+    indptr = X.indptr.astype(np.int64, copy=False)
+    return SparseRows(*map(_read_only, (X.data, indices, indptr)))
 
 
 def _as_csr(X: Array) -> sparse.csr_matrix:

@@ -124,9 +124,8 @@ def plain_pass(
 def smooth_start(
     structure: ErasedStructure, blocks: ExampleBlocks, n_shared: int, fraction: float, z: Array, h: Array
 ) -> None:
-    """z_i <- (1 - share) mu_i + share argmin Omega, and h_i <- a lower bound of -Omega(z_i)."""
+    """z_i <- (1 - share) mu_i + share argmin_z Omega(z) - <c_i, z>, and h_i <- a bound below -Omega(z_i)."""
     work = workspace(structure, blocks.largest)
-    theta = np.zeros(blocks.most_parts)
     shared = np.zeros(n_shared)
     middle = np.empty(blocks.most_parts + n_shared)
     for i in range(blocks.shapes.shape[0]):
@@ -134,7 +133,10 @@ def smooth_start(
         z_i = z[blocks.start[i] + i * n_shared : blocks.start[i + 1] + (i + 1) * n_shared]
         if fraction > 0.0:
             shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
-            value = maximize(structure, shape, theta[:size], shared, work, middle[: size + n_shared])
+            theta = blocks.cost[blocks.start[i] : blocks.start[i + 1]]
+            value = maximize(structure, shape, theta, shared, work, middle[: size + n_shared])
+            for j in range(size):
+                value -= theta[j] * middle[j]
             h[i] = fraction * value
             for j in range(size + n_shared):
                 z_i[j] += fraction * (middle[j] - z_i[j])
