@@ -114,6 +114,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
             **STORED,
         },
         ("Chain", "ConditionedChain"),
+        counts=("pair_starts_", "pair_labels_"),
     )
     packed_as = "chain"
 

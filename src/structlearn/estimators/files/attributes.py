@@ -67,11 +67,13 @@ class StoredForm(NamedTuple):
     fitted : what `fit` sets, by name, and its form. Weights have sizes of their own, see `check_sizes`
     structures : names of the structures that it may have, None for none; empty where it may have any
     n_labels : from the classes to the number of the structure's labels
+    counts : names of arrays of whole numbers that files hold in as few bytes as they need
     """
 
     fitted: Mapping[str, object]
     structures: tuple[str | None, ...] = ()
     n_labels: Callable[[Sized], int] = len
+    counts: tuple[str, ...] = ()
 
 
 class Storable(Protocol):

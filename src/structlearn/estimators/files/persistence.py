@@ -92,6 +92,8 @@ def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     fitted = {k: v for k, v in sorted(vars(estimator).items()) if k not in _OWN and k not in parameters}
     row_map, arrays_of_map = _row_map(estimator)
     features, arrays_of_features = _features(estimator)
+    for name in set(estimator._stored.counts) & set(fitted):
+        fitted[name] = fitted[name].astype(np.min_scalar_type(fitted[name].max(initial=0)))
     large = {name: value for name, value in fitted.items() if _is_large(value)}
     header = {
         "estimator": type(estimator).__name__,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
 from structlearn.estimators.choices import one_of
@@ -33,8 +35,11 @@ def choose_pairs(estimator: ChainClassifier, rows: Rows, codes: Array) -> SeenPa
 
 def seen_in(estimator: ChainClassifier) -> SeenPairs | None:
     """Return the pairs that a fitted model has weights for; None where it has some for all."""
-    found = vars(estimator)
-    return SeenPairs(found["pair_starts_"], found["pair_labels_"]) if "pair_starts_" in found else None
+    if "pair_starts_" not in vars(estimator):
+        return None
+    estimator.pair_starts_ = estimator.pair_starts_.astype(np.int64, copy=False)
+    estimator.pair_labels_ = estimator.pair_labels_.astype(np.uint32, copy=False)
+    return SeenPairs(estimator.pair_starts_, estimator.pair_labels_)
 
 
 def check_features(estimator: ChainClassifier) -> None:

@@ -27,6 +27,8 @@ from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 #: Borders are looked at first when the gap is at most this share of D, then whenever it has fallen to that.
 FIRST_LOOK, NEXT_LOOK = 0.1, 0.25
+#: Positions between the first borders, at least.
+LEAST = 20
 #: The share of the gap that borders may cost.
 COST_OF_BORDERS = 0.05
 
@@ -58,13 +60,14 @@ class StretchedExtragradient(SolverBase[StretchedState]):
 
     Parameters
     ----------
-    every : int
-        How many positions apart the first borders are.
+    every : int, optional
+        How many positions apart the first borders are. Unless given, as many as there are labels, at least
+        20: what stretches share then takes no more memory than their positions.
     follows : int
         As in `StochasticExtragradient`.
     """
 
-    every: int = 20
+    every: int | None = None
     follows: int = 2
     needs: ClassVar[frozenset[str]] = StochasticExtragradient.needs | {"chains"}
     penalties: ClassVar[tuple[str, ...]] = ("l2", "elasticnet")
@@ -75,11 +78,12 @@ class StretchedExtragradient(SolverBase[StretchedState]):
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> StretchedState:
         """Start with short stretches or, where a dual point of whole sequences is known, with those."""
-        if self.every < 2:
-            raise ValueError(f"every must be at least 2; got {self.every}.")
+        every = max(LEAST, objective.scoring.shapes[:, 1].max()) if self.every is None else self.every
+        if every < 2:
+            raise ValueError(f"every must be at least 2; got {every}.")
         if warm is not None and warm.point is not None:
             return self._start(Stretches(objective, np.empty(0, dtype=np.int64)), rng, warm)
-        return self._start(Stretches.every(objective, self.every), rng, None)
+        return self._start(Stretches.every(objective, int(every)), rng, None)
 
     def _start(self, stretches: Stretches, rng: np.random.Generator, warm: Solution | None) -> StretchedState:
         inner = self._steps.start(stretches.objective, rng, warm)
