@@ -148,9 +148,7 @@ def main():
         if model is None:
             model = str(Path(folder) / "ner.model")
             (train, y) = read("train")
-            Tagger(task="ner",  random_state=0).fit([words for words, _ in train], y).save(
-                model
-            )
+            Tagger(task="ner", random_state=0).fit([words for words, _ in train], y).save(model)
         {"text": text, "start": start}[given.part](model)
 
 

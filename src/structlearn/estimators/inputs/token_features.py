@@ -131,6 +131,13 @@ class TokenFeatures:
             self.__dict__.pop(cached, None)
         return self
 
+    def keep(self, used: Array) -> None:
+        """Forget the features of a vocabulary that a mask leaves out."""
+        if self.names_ is None:
+            self._with(None, self.keys_[used])
+        else:
+            self._with([name for name, one in zip(self.names_, used.tolist()) if one], None)
+
     @cached_property
     def _place_of(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names_ or ())}

@@ -26,6 +26,7 @@ from structlearn.tagging.features.derived import LearntColumns, Stored, read_str
 from structlearn.tagging.features.features import TextFeatures
 from structlearn.tagging.features.nearby import Nearby, longest_nearby, usual_nearby
 from structlearn.tagging.features.runs import is_capitalised
+from structlearn.tagging.features.small_weights import as_floats, without_small
 from structlearn.tagging.features.templates import Template
 from structlearn.tagging.features.usual import BLOCK, known_text
 
@@ -36,7 +37,9 @@ MOST = 100_000
 #: Columns: the usual label nearby, and the longest span that the word is in.
 COLUMNS = ("nearby", "within")
 #: The first pass leaves out rarer features, and ends at this gap.
-MIN_COUNT, TOL = 2, 0.05
+MIN_COUNT, TOL = 2, 0.1
+#: Its weights are left out up to this absolute value: its answers are only features.
+NEAR_ZERO = 5e-3
 #: Of a limit on seconds, the shares by which the chains of both halves and of the whole must have ended.
 SHARES = (0.3, 0.4, 0.5)
 _KIND = "context"
@@ -109,7 +112,19 @@ class Context:
             )
         those = np.flatnonzero(whole)
         self.chain = _train_first_pass(self._rows(tokens.some(those)), [known[i] for i in those], limits[-1])
+        self._forget_small()
         return self._add_columns(tokens, found)
+
+    def _forget_small(self) -> None:
+        """Forget weights near zero, and the features that have no others."""
+        size, n = self.chain.coef_.size, self.chain.n_features_in_
+        table = without_small(self.chain.weights_[:size].reshape(n, -1), NEAR_ZERO)
+        used: Array = np.asarray(table.any(axis=1))
+        used[0] |= not used.any()
+        if self.features.hash_bits is None:
+            self.features.keep(used)
+            table, self.chain.n_features_in_ = table[used], int(used.sum())
+        self.chain.weights_ = np.concatenate([table.ravel(), as_floats(self.chain.weights_[size:])])
 
     def _label_by_chain(
         self,
@@ -200,8 +215,11 @@ def _train_first_pass(
 ) -> ChainClassifier:
     """Train a first pass, whose limit counts from where `counting_seconds` began."""
     chain = ChainClassifier(
-        loss="softmax", regularization=1 / len(rows), tol=TOL, max_seconds=max_seconds, random_state=0
+        loss="softmax",
+        regularization=1 / len(rows),
+        tol=TOL,
+        features="all",
+        max_seconds=max_seconds,
+        random_state=0,
     )
-    chain.fit(rows, labels)
-    chain.weights_ = chain.weights_.astype(np.float32).astype(np.float64)  # as a model file has them
-    return chain
+    return chain.fit(rows, labels)
