@@ -93,7 +93,7 @@ def names():
         for form, make in forms.items():
             X, X_test = ([[make(one) for one in sentence] for sentence in part] for part in made)
             ours = Tagger(task="ner", random_state=0).fit(X, y)
-            ways = (lambda: ours.predict(X_test), lambda: [peer.tag(one) for one in X_test])
+            ways = partial(ours.predict, X_test), partial(list, map(peer.tag, X_test))
             speeds = [n / seconds for seconds in least_seconds(*ways)]
             note(what=form, tokens_per_second=speeds[0], crfsuite_tokens_per_second=speeds[1])
             print(f"{form}: {speeds[0]:,.0f} tokens per second, CRFsuite {speeds[1]:,.0f}", flush=True)

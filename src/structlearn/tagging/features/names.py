@@ -13,11 +13,11 @@ import numpy as np
 
 from structlearn.core.bits import MULTIPLIERS, SHIFTS
 from structlearn.core.contract import Array
+from structlearn.core.packed_strings import hash_strings
 from structlearn.data import Tokens
 from structlearn.data.tokens import Column
 from structlearn.tagging.features.features import TextFeatures
 from structlearn.tagging.features.keys import OUTSIDE
-from structlearn.tagging.features.packed import hash_strings
 from structlearn.tagging.features.runs import SENTENCE_VIEWS, possible_values
 from structlearn.tagging.features.templates import Atom, Template
 from structlearn.tagging.features.views import text_hash, view_named

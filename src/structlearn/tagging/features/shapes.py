@@ -6,7 +6,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import inline, kernel
-from structlearn.tagging.features.packed import PackedStrings, hash_slices
+from structlearn.core.packed_strings import PackedStrings, hash_slices
 from structlearn.tagging.features.views import character_kind
 
 

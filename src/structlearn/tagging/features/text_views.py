@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.packed_strings import PackedStrings, hash_strings
 from structlearn.data import Column, Tokens
-from structlearn.tagging.features.packed import PackedStrings, hash_strings
 from structlearn.tagging.features.run_codes import (
     nearest_lower,
     places_in_runs,

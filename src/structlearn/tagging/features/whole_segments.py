@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.packed_strings import hash_strings
 from structlearn.data import Tokens
 from structlearn.estimators.inputs.spans import spans
 from structlearn.storage.schema import check_form
@@ -17,7 +18,6 @@ from structlearn.tagging.features.derived import Stored
 from structlearn.tagging.features.keys import KeyTable
 from structlearn.tagging.features.lexicon import PhraseList
 from structlearn.tagging.features.names import mix_array
-from structlearn.tagging.features.packed import hash_strings
 from structlearn.tagging.features.usual import BLOCK
 from structlearn.tagging.features.views import View, shape, text_hash
 

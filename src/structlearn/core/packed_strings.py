@@ -61,7 +61,7 @@ class PackedStrings(NamedTuple):
 
 
 def hash_slices(text: Array, begin: Array, end: Array) -> Array:
-    """Return 64 bits of each stretch of bytes, as `text_hash` does of a string; never 0."""
+    """Return 64 bits of each stretch of bytes by BLAKE2b; never 0."""
     found = np.empty(begin.size, dtype=np.uint64)
     digest_slices(text, begin, end, found)
     return np.maximum(found, np.uint64(1))
