@@ -5,8 +5,8 @@ python benchmarks/tagging_speed.py names | text | start [--model MODEL]
 The data is CoNLL-2002 (Spanish): training on esp.train, tagging esp.testa. `names` tags from lists and from
 dicts of feature strings, the same for both programs and made beforehand. `text` tags raw text with a model of
 `structlearn train ner` (trained first unless given), its context included; the last of its figures is that
-of sentences that are split already. `start` runs new processes that tag one sentence, kernels compiled before.
-Seconds are of the processor, the least of several runs; both programs run in turn.
+of sentences that are split already. `start` runs new processes that tag one sentence, with kernels
+that were compiled before. Seconds are of the processor, the least of several runs; both programs run in turn.
 """
 
 from __future__ import annotations

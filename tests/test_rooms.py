@@ -30,6 +30,8 @@ MAY_IMPORT = {
     "losses": {"problem"},
     "objective": {"problem"},
     "torch": {"core", "structures", "problem"},
+    "runtime": set(),  # it is copied alone
+    "spacy": {"tagging", "estimators"},
     "solvers": _PROBLEMS | {"storage"},
     "data": {"core", "storage", "structures"},  # the feasible decisions of generated problems
     "distributed": _TRAINING | {"data"},

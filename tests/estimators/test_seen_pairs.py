@@ -170,3 +170,31 @@ def test_a_checkpoint_goes_on(tmp_path):
 def test_refusals(parameters, labels, message):
     with pytest.raises(ValueError, match=message):
         ChainClassifier(loss="softmax", **parameters).fit(X, labels)
+
+
+def test_transitions_may_have_features_of_their_own():
+    options = {"loss": "softmax", "regularization": 0.1, "tol": 1e-6, "random_state": 0, "max_passes": 5000}
+    options |= {"transition_features": [0, 2], "features": "seen"}
+    found = ChainClassifier(solver="seg", **options).fit(X, y)
+    other = ChainClassifier(solver="lbfgs", **options).fit(X, y)
+    assert found.certificate_.primal == pytest.approx(other.certificate_.primal, abs=2e-6)
+    assert found.weights_.size == SEEN.sum() + N_LABELS + 3 * N_LABELS**2
+    scores = [x @ found.coef_.toarray().T + found.intercept_ for x in X]
+    np.testing.assert_allclose(np.vstack(found.decision_function(X)), np.vstack(scores), atol=1e-12)
+    for x, labels in zip(X, y):
+        steps = found.transition_coef_ + np.einsum(
+            "tf,fab->tab", x[:, [0, 2]].toarray(), found.conditioned_coef_
+        )
+        unary = x @ found.coef_.toarray().T + found.intercept_
+        totals = [
+            sum(unary[t, k] for t, k in enumerate(one))
+            + sum(steps[t, one[t - 1], one[t]] for t in range(1, len(one)))
+            for one in outputs(len(labels))
+        ]
+        best = outputs(len(labels))[int(np.argmax(totals))]
+        np.testing.assert_array_equal(found.predict([x])[0], best)
+
+
+def test_a_cluster_refuses_seen_pairs():
+    with pytest.raises(ValueError, match="features='seen' does not go with a cluster"):
+        ChainClassifier(features="seen").fit(X, y, client=object())

@@ -128,6 +128,16 @@ def _write_table(path, header, X, *more):
     path.write_text("\n".join([header, *lines]) + "\n")
 
 
+_PATTERNS = r"""# words and tags
+u:w=%x[-1,0]/%X[0,0]
+u:pre=%m[0,0,"^..?$"]
+u:cap=%t[1,0,"^\u"]
+*:end=%x[@-1,1]
+b:tag=%x[0,1]
+b
+"""
+
+
 def _write_words(made):
     phrases = (
         (("the", "D", "B-NP"), ("dog", "N", "I-NP")),
@@ -149,6 +159,7 @@ def _write_words(made):
         ]
         lines += [f"{len(one)}.1\tx\t_\t_\t_\t_\t_\t_\t_\t_", ""]
     (made / "words.conllu").write_text("\n".join(lines) + "\n")
+    (made / "x.template").write_text(_PATTERNS)
 
 
 def _columns(sentences, write):
@@ -188,6 +199,10 @@ MODELS = (
     "train match {b}/pairs.npz --out {b}/match.st --max-passes 5",
     "train decide {b}/paths.npz --out {b}/decide.st --max-passes 5",
     "align train --src {b}/text.en --tgt {b}/text.fr --out {b}/align.st",
+    "train tag {b}/words.txt --out {b}/patterns.st --max-passes 3 --templates {b}/x.template",
+    "export {b}/patterns.st --format wapiti --out {b}/model.wapiti",
+    "train tag {b}/words.txt --out {b}/named.st --max-passes 3 --templates word",
+    "export {b}/named.st --format crfsuite --out {b}/model.crfsuite",
     "data pack classify {b}/classes.libsvm --out {b}/classes",
     "data pack classify {b}/classes.csv --out {b}/table",
     "data pack multilabel {b}/sets.libsvm --out {b}/sets",

@@ -80,6 +80,10 @@ def _aligned(name, *commands):
     return Case(f"align {name}", name, partial(_text, name), commands)
 
 
+def _foreign(name, *commands):
+    return Case(f"of another tool {name}", name, partial(_text, name), commands)
+
+
 def _trained(name, data, *more):
     commands = ("info {f}", f"predict {{f}} {{b}}/{data}", f"evaluate {{f}} {{b}}/{data}", *more)
     return Case(f"model {name}", name, partial(_model, name), commands)
@@ -190,4 +194,8 @@ CASES = (
     _resumed("kept-multilabel", "multilabel", "sets.libsvm"),
     _resumed("kept-lbfgs", "classify", "classes.libsvm", "--loss softmax --solver lbfgs"),
     _resumed("kept-cutting", "classify", "classes.libsvm", "--solver cutting-plane"),
+    _foreign("x.template", f"train tag {{b}}/words.txt --templates {{f}} --out {{w}}/out {QUICK}"),
+    _foreign("model.wapiti", "import {f} --out {w}/out", "import {f} --format wapiti --out {w}/out"),
+    _foreign("model.crfsuite", "import {f} --out {w}/out", "import {f} --format crfsuite --out {w}/out"),
+    _trained("patterns.st", "words.txt", "export {f} --format wapiti --out {w}/out"),
 )

@@ -20,7 +20,7 @@ class Chains(Problem):
 
     def draw(self, rng: Rng) -> None:
         n, most, d = int(rng.integers(1, self.most_examples + 1)), int(rng.integers(2, 5)), self.width(rng)
-        lengths = rng.integers(1, 4 if most == 4 else 5, size=n)
+        lengths = self.lengths(rng, n, most)
         lengths[0] = max(2, lengths[0])
         labels = rng.integers(most, size=lengths.sum())
         labels[:2] = 0, 1
@@ -37,6 +37,9 @@ class Chains(Problem):
         self.rows = [self.constant(x) for x in self.X]
         self.draw_cost(rng, codes)
         self.draw_form(rng)
+
+    def lengths(self, rng: Rng, n: int, most: int) -> Array:
+        return rng.integers(1, 4 if most == 4 else 5, size=n)
 
     def width(self, rng: Rng) -> int:
         return int(rng.integers(1, 4))
@@ -82,6 +85,51 @@ class Chains(Problem):
         names = [f"{name}_coef_" for name in ("start", "end") if self.parameters[name]]
         tables = [label_weights(model, self.intercept), model.transition_coef_]
         return np.concatenate([np.ravel(one) for one in (*tables, *(getattr(model, name) for name in names))])
+
+
+class SeenChains(Chains):
+    """Label sequences with weights for the pairs of a feature and a label that occur."""
+
+    def draw_form(self, rng: Rng) -> None:
+        super().draw_form(rng)
+        self.parameters["features"] = "seen"
+
+    def width(self, rng: Rng) -> int:
+        return int(rng.integers(1, 6))
+
+    def features(self, i: int, y: Output, model: Any) -> Array:
+        found = super().features(i, y, model)
+        seen = self._seen().ravel()
+        found[: seen.size][~seen] = 0
+        return found
+
+    def _seen(self) -> Array:
+        """Which pairs occur, of shape (K, d), or one more column for the constant, which all labels have."""
+        found = np.zeros((self.n_labels, self.rows[0].shape[1]), dtype=bool)
+        for rows, labels in zip(self.rows, self.gold):
+            for row, label in zip(rows, labels):
+                found[label] |= row != 0
+        if self.intercept:
+            found[:, -1] = True
+        return found
+
+    def weights(self, model: Any) -> Array:
+        names = [f"{name}_coef_" for name in ("start", "end") if self.parameters[name]]
+        labels = model.coef_.toarray()
+        if self.intercept:
+            labels = np.column_stack([labels, model.intercept_])
+        tables = labels, model.transition_coef_, *(getattr(model, name) for name in names)
+        return np.concatenate([np.ravel(one) for one in tables])
+
+
+class LongChains(Chains):
+    """Label sequences that are long enough to be cut."""
+
+    def lengths(self, rng: Rng, n: int, most: int) -> Array:
+        return rng.integers(1, 5 if most == 4 else 7, size=n)
+
+    def draw_form(self, rng: Rng) -> None:
+        self.parameters.update(start=False, end=False)
 
 
 class ConditionedChains(Chains):

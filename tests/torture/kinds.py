@@ -99,7 +99,12 @@ def _kinds() -> list[Kind]:
     found += _all(latents.LatentGraphs, latent)
     for problem in (parts.LocalCopy, parts.OwnCompiled, parts.WholeChains):
         found += [Kind(problem, loss, "seg", rows[0], "nonnegative") for loss in ("hinge", "sparsemax")]
-    return [*found, Kind(parts.LocalCopy, "sparsemax", "proximal", rows[0], "nonnegative")]
+    found += [Kind(parts.LocalCopy, "sparsemax", "proximal", rows[0], "nonnegative")]
+    for layout in (rows[0], rows[3]):
+        seen = {"hinge": ("auto", "bcfw", "bcfw dense", "fw"), "softmax": ("sdca", "seg", "lbfgs")}
+        found += _all(chains.SeenChains, seen, layout)
+        found += _all(chains.LongChains, {"softmax": ("stretches",)}, layout)
+    return [*found, Kind(chains.LongChains, "softmax", "stretches", rows[0], "elasticnet")]
 
 
 def _all(
@@ -115,6 +120,8 @@ def draw_solver(rng: Rng, kind: Kind) -> dict[str, Any]:
     """The parameters `solver` and `solver_options`."""
     name, _, form = kind.solver.partition(" ")
     options = {name: draw() for name, draw in _options(rng, kind).items() if rng.random() < 0.4}
+    if name == "stretches":
+        options["every"] = int(rng.integers(2, 4))  # sequences are shorter than usual stretches
     if form:
         options["form"] = form
         options = {
@@ -155,6 +162,7 @@ def _options(rng: Rng, kind: Kind) -> dict[str, Callable[[], Any]]:
             "most_atoms": one_of(2, 3),
             "follows": one_of(1, 5),
         },
+        "stretches": {"follows": one_of(1, 5)},
         "sdca": {**blocks, "exact": one_of(True, False), "smoothing": one_of(0.5, 1e-6)},
         "coordinate-ascent": {**blocks, "focus": one_of(0.0, 2.0)},
         "fw": {"line_search": one_of(True, False)},

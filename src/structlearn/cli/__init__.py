@@ -26,6 +26,7 @@ from structlearn.cli.commands.compare import CompareGroup
 from structlearn.cli.commands.completion import completion
 from structlearn.cli.commands.data import data
 from structlearn.cli.commands.demo import demo
+from structlearn.cli.commands.exchange import export_model, import_model
 from structlearn.cli.commands.info import info
 from structlearn.cli.commands.predict import evaluate_model, predict, show
 from structlearn.cli.commands.tag import tag
@@ -192,6 +193,18 @@ _COMMANDS: tuple[tuple[str, Any, str, str], ...] = (
         weights,
         "Print the largest weights of a model with the names of their features.",
         "Example: structlearn weights tagger.safetensors --top 5 --label B-NP",
+    ),
+    (
+        "export",
+        export_model,
+        "Write a tagger as a model file of CRFsuite or Wapiti.",
+        "Example: structlearn export tagger.safetensors --format crfsuite --out tagger.crfsuite",
+    ),
+    (
+        "import",
+        import_model,
+        "Read a model file of CRFsuite or Wapiti.",
+        "Example: structlearn import model.wapiti --out tagger.safetensors",
     ),
     (
         "info",

@@ -303,6 +303,8 @@ def _choose_columns(name: str, layout: FileLayout, choice: Choice | None) -> lis
     """Return the columns that are needed, and their places."""
     try:
         return [(one, layout.place(one)) for one in (choice(layout.names) if choice else layout.names)]
+    except DataError:  # of another file, such as that of templates
+        raise
     except ValueError as error:
         raise DataError.at(name, layout.line, str(error)) from None
 

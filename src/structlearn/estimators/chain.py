@@ -181,7 +181,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
 
     def continue_from(self, former: ChainClassifier, places: Array) -> None:
         """Start the next `fit` at the weights of another model; `places` has each column's place there."""
-        if former.transition_features is None and not hasattr(former, "row_transformer_"):
+        if not hasattr(former, "row_transformer_"):
             self._start = Start(Former.of(former), places)
 
     # ---- prediction: an empty sequence has one labelling, which is empty ------------------------------

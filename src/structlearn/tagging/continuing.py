@@ -13,6 +13,7 @@ from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.weights.continued import places_by_column, places_by_name
 from structlearn.tagging.features import TextFeatures
 from structlearn.tagging.features.keys import KeyTable
+from structlearn.tagging.patterns.features import PatternFeatures
 
 if TYPE_CHECKING:
     from structlearn.tagging.tagger import Tagger
@@ -34,7 +35,10 @@ def _places(before: Features, now: Features) -> Array:
         return places_by_name(before, now)
     if isinstance(before, TokenFeatures) or isinstance(now, TokenFeatures):
         raise ValueError("The model before has features of another kind; go on with the kind it has.")
-    if before.templates != now.templates or before.hash_bits != now.hash_bits:
+    if not isinstance(now, type(before)) or not isinstance(before, type(now)):
+        raise ValueError("The model before has templates of another notation; go on with those.")
+    patterns = isinstance(now, PatternFeatures)  # whose features are their names
+    if (not patterns and before.templates != now.templates) or before.hash_bits != now.hash_bits:
         raise ParameterError(
             "The model before has other templates; go on with the same templates and {hash_bits}."
         )

@@ -13,11 +13,12 @@ from structlearn.core.contract import Array
 from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs.feature_names import Names, looked_up, own_names
 from structlearn.estimators.inputs.token_arrays import array_names
-from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.inputs.token_features import TokenFeatures, pack_names, unpack_names
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.weights.explaining import Explanation, explanations
 from structlearn.storage.schema import read_json
 from structlearn.tagging.features.names import names_in, template_names
+from structlearn.tagging.patterns.features import PatternFeatures
 
 if TYPE_CHECKING:
     from structlearn.estimators.weights.top_weights import TopFeatures
@@ -75,6 +76,8 @@ def _chain_of(tagger: Tagger) -> ChainClassifier:
 
 def stored_strings(features: TextFeatures) -> dict[str, Array]:
     """Return what names of features can be made of again: none where features are numbered by hashing."""
+    if isinstance(features, PatternFeatures):
+        return {} if features.names_ is None else pack_names(features.names_)
     if not features.strings_:
         return {}
     text = json.dumps({name: list(strings) for name, strings in features.strings_.items()})
@@ -86,6 +89,9 @@ def stored_strings(features: TextFeatures) -> dict[str, Array]:
 
 def take_strings(features: TextFeatures, arrays: Mapping[str, Array]) -> None:
     """Give features back the strings of a model file, which older ones lack; ValueError if none."""
+    if isinstance(features, PatternFeatures):
+        _take_names(features, arrays)
+        return
     text, starts = arrays.get(STRINGS), arrays.get(STARTS)
     if text is None or starts is None:
         return
@@ -97,6 +103,16 @@ def take_strings(features: TextFeatures, arrays: Mapping[str, Array]) -> None:
     if edges[0] != 0 or edges[-1] != features.n_features:
         raise ValueError("the features of its templates do not begin where they should")
     features.starts_, features.strings_ = starts, _StoredStrings(bytes(text), features.columns)
+
+
+def _take_names(features: PatternFeatures, arrays: Mapping[str, Array]) -> None:
+    """Give features of patterns back their names, if the file has them; they must be those of its keys."""
+    if "names" not in arrays:
+        return
+    keys = features.keys_
+    features.with_names(unpack_names(arrays))
+    if not np.array_equal(features.keys_, keys):
+        raise ValueError("the names of its features are those of other features")
 
 
 class _StoredStrings(Mapping[str, list[str]]):

@@ -15,10 +15,12 @@ from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.token_arrays import TokenArrays, without_arrays
 from structlearn.estimators.inputs.token_features import NamedRows, TokenFeatures
 from structlearn.estimators.inputs.token_reading import TokenForm, is_named
-from structlearn.tagging.features import TextFeatures, default_templates, parse_templates
+from structlearn.tagging.features import Template, TextFeatures, default_templates, parse_templates
 from structlearn.tagging.features.context import first_features
 from structlearn.tagging.features.resources import OF_WORDS, DerivedColumns, Resources
 from structlearn.tagging.parameters import TaggerParameters
+from structlearn.tagging.patterns.features import check_pattern_columns, features_of, has_patterns
+from structlearn.tagging.patterns.reading import Pattern
 from structlearn.tagging.pipeline import check_taggers, with_predictions
 
 #: tasks whose labels mark spans, and all of them
@@ -46,26 +48,41 @@ class FeaturedWords(TaggerParameters):
         """
         if isinstance(X, NamedRows) or is_named(X):
             return self._fit_named(X)
-        if self.keep_names:
+        templates = parse_templates(self.templates or default_templates(self.columns, self.task))
+        if self.keep_names and not has_patterns(templates):
             raise ParameterError(
                 "{keep_names} goes with features that come by name; those of templates have names without "
                 "it, unless {hash_bits} is given."
             )
         one_of("task", self.task, TASKS)
-        templates = parse_templates(self.templates or default_templates(self.columns, self.task))
+        self._check_patterns(templates)
         if self.transitions is not None:
             templates = parse_templates([*templates, *parse_templates(self.transitions)])
         resources = self.resources()
         resources.check(self.columns)
         arrays = TokenArrays.of(X)
         tokens, derived = resources.learn(self._tokens(X), y)
-        first = first_features(derived.complete_templates(templates), self.min_count, self.hash_bits)
+        own = [one for one in templates if isinstance(one, Template)]
+        first = self._first_features(derived.complete_templates(own)) if own else None
         tokens, self.derived_ = resources.with_context(tokens, y, derived, first)
-        templates = self.derived_.complete_templates(templates)
-        self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
+        templates = self.derived_.complete_templates(own) if own else templates
+        self.features_ = features_of(templates, self.min_count, self.hash_bits, self.keep_names).fit(tokens)
         self.n_arrays_ = arrays.n_columns
         rows = self.derived_.stack(self.features_.transform(tokens), tokens, training=True)
         return arrays.beside(rows)
+
+    def _first_features(self, templates: Sequence[Template]) -> TextFeatures:
+        return first_features(templates, self.min_count, self.hash_bits)
+
+    def _check_patterns(self, templates: Sequence[object]) -> None:
+        """Refuse patterns of CRF++ and Wapiti that look at missing columns or stand beside derived ones."""
+        patterns = [one for one in templates if isinstance(one, Pattern)]
+        check_pattern_columns(patterns, self.columns)
+        others = [name for name in ("transitions", "taggers", *OF_WORDS) if getattr(self, name)]
+        if patterns and others:
+            raise ParameterError(
+                f"{{{others[0]}}} goes with templates such as word[-1], not with patterns of CRF++ or Wapiti."
+            )
 
     def resources(self) -> Resources:
         """Tell which columns are to be derived, by the parameters or by the task."""

@@ -30,8 +30,10 @@ class TaggerParameters:
     ----------
     columns : sequence of str
         Names of the columns of a token, the word first: ("word", "pos") for sentences of (word, tag) pairs.
-    templates : str, list or None
-        See `structlearn.tagging.features.templates`; `default_templates(columns)` unless given.
+    templates : str, list, path or None
+        See `structlearn.tagging.features.templates`; `default_templates(columns)` unless given. Patterns of
+        CRF++ and Wapiti are read, too: a `Path` of their file, their text or a list of its lines. Their
+        columns go by number, in the order of `columns` (see `structlearn.tagging.patterns.reading`).
     task : {"tag", "chunk", "ner"}
         "ner" (names) has default templates and usual labels of its own.
     model : {"chain", "segments"}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from structlearn.data import CONLLU, Tokens
 from structlearn.data.columns import ONE_COLUMN
 from structlearn.storage.schema import check_form
-from structlearn.tagging.features import default_templates, parse_templates
+from structlearn.tagging.features import default_templates, parse_templates, spell_templates
 from structlearn.tagging.features.resources import Resources, derived_names
 from structlearn.tagging.features.templates import NAMES
 from structlearn.tagging.parameters import TaggerParameters
+from structlearn.tagging.patterns.features import check_pattern_columns
+from structlearn.tagging.patterns.reading import Pattern, is_patterns
 
 #: What columns of features are called in templates, in their order.
 USUAL = ("word", "pos", "chunk")
@@ -147,7 +150,7 @@ def make_plan(
     names: tuple[str, ...],
     label: str | None = None,
     columns: Sequence[str] | None = None,
-    templates: str | None = None,
+    templates: str | Path | None = None,
     transitions: str | None = None,
     bundled: Sequence[str | None] = (),
     *,
@@ -179,15 +182,29 @@ def make_plan(
     filled = tuple(one or (called[1] if len(called) > 1 else _TAGS) for one in bundled)
     called += [one for one in filled if one not in called]
     looked = [*called[:1], *filled] if task == NAMES and columns is None else called
-    all_templates = f"{templates or default_templates(looked, task)} {transitions or ''}".strip()
+    all_templates = _spell(templates or default_templates(looked, task), transitions)
     resources = resources or Resources(TaggerParameters())
     resources.check([*called, *names])
+    check_pattern_columns(_patterns(templates), names, target)
     derived = tuple(resources.names), tuple(resources.needs)
     plan = Plan(names, target, aliases, all_templates, filled, *derived)
     for column in plan.columns:
         if plan.own_name(column) == target:
             raise ValueError(f"column {column} is the label, so that templates cannot look at it.")
     return plan
+
+
+def _spell(templates: str | Path, transitions: str | None) -> str:
+    """Return templates in one text; those of a file as it has them."""
+    if isinstance(templates, Path) or is_patterns(templates):
+        templates = spell_templates(parse_templates(templates))
+    return f"{templates} {transitions or ''}".strip()
+
+
+def _patterns(templates: str | Path | None) -> list[Pattern]:
+    """Return the patterns of CRF++ or Wapiti among templates."""
+    found = () if templates is None else parse_templates(templates)
+    return [one for one in found if isinstance(one, Pattern)]
 
 
 def resolve(column: str, names: tuple[str, ...]) -> str:

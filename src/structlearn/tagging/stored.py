@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from structlearn.storage.model_file import damage_error
 from structlearn.storage.schema import check_form
 from structlearn.tagging.explaining import stored_strings, take_strings
 from structlearn.tagging.featured import FeaturedWords
-from structlearn.tagging.features import TextFeatures, parse_templates
+from structlearn.tagging.features import TextFeatures, parse_templates, spell_templates
 from structlearn.tagging.features.resources import DerivedColumns, derived_names
 from structlearn.tagging.parameters import CHAIN, SEGMENTS
+from structlearn.tagging.patterns.features import PatternFeatures, features_of
 from structlearn.tagging.pipeline import taggers_of
 from structlearn.tagging.plan import Plan
 from structlearn.tagging.small import shrink_model
@@ -35,9 +36,20 @@ _NOTES = {
     "hash_bits": int | None,
     "transitions?": str | None,
     "arrays?": count,
+    "origin?": {"labels": list[str], "place": int | None},
 }
+
+
+class ForeignOrder(NamedTuple):
+    """What another tool's file had: the order of labels, and the transitions' place among the features."""
+
+    labels: list[str]
+    place: int | None
+
+
 #: parameters that neither the chain nor the features tell, as they were given
 _OWN: dict[str, object] = {
+    "columns?": list[str],
     "templates?": str | list[str] | None,
     "usual?": str | list[str] | None,
     "context?": int | None,
@@ -58,6 +70,8 @@ class StoredTagger(FeaturedWords):
     chain_: Any
     #: whether `fit` has seen that all features are 0 or 1
     _indicators: bool = False
+    #: what another tool's file had that a tagger has no place for
+    origin_: ForeignOrder
 
     @abstractmethod
     def _fitted_estimator(self) -> Any:
@@ -79,9 +93,12 @@ class StoredTagger(FeaturedWords):
                 chain, {"task": self._task_of_file(self.task), **named_notes(), **self._stored_parameters()}
             )
         extra = self.transitions
-        transitions = None if extra is None else " ".join(map(str, parse_templates(extra)))
+        transitions = None if extra is None else spell_templates(parse_templates(extra))
         notes = self.notes(plan or self._own_plan(), transitions)
-        notes = {"task": self._task_of_file(self.task), **notes, **self._stored_parameters()}
+        parameters = self._stored_parameters()
+        if plan is None and isinstance(self.features_, PatternFeatures):
+            parameters["parameters"]["columns"] = list(self.columns)
+        notes = {"task": self._task_of_file(self.task), **notes, **parameters}
         kept = {name: one.bundle() for name, one in (self.taggers or {}).items()}
         return Bundle(chain, notes, self.derived_.texts(), self.arrays(features), bundled=kept)
 
@@ -95,14 +112,15 @@ class StoredTagger(FeaturedWords):
     def _own_plan(self) -> Plan:
         """Return the plan of files that have the tagger's columns in their order, and the label last."""
         *names, label = map(str, range(len(self._given_columns) + 1))
-        templates = " ".join(map(str, self.features_.templates))
+        templates = spell_templates(self.features_.templates)
         derived = derived_names(self.derived_.notes())
         aliases = dict(zip(self._given_columns, names))
         return Plan((*names, label), label, aliases, templates, tuple(self.taggers or {}), *derived)
 
-    def _stored_parameters(self) -> dict[str, object]:
+    def _stored_parameters(self) -> dict[str, dict[str, object]]:
         """Return the parameters as they were given, if a file can hold them."""
         given = {name.removesuffix("?"): getattr(self, name.removesuffix("?")) for name in _OWN}
+        del given["columns"]  # which the plan has
         return {"parameters": {name: value for name, value in given.items() if _is_plain(value)}}
 
     def _task_of_file(self, task: str) -> str:
@@ -112,9 +130,11 @@ class StoredTagger(FeaturedWords):
     def notes(self, plan: Plan, transitions: str | None) -> dict[str, object]:
         """Return what a model file says of the words and their features; and that a `Tagger` can read it."""
         numbered = {"min_count": self.features_.min_count, "hash_bits": self.features_.hash_bits}
-        told = {"templates": " ".join(map(str, self.features_.templates)), **self.derived_.notes()}
+        told = {"templates": spell_templates(self.features_.templates), **self.derived_.notes()}
         if self.n_arrays_:
             told["arrays"] = self.n_arrays_
+        if hasattr(self, "origin_"):
+            told["origin"] = self.origin_._asdict()
         return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions, **told}
 
     def arrays(self, features: TextFeatures | None = None) -> dict[str, Array]:
@@ -162,6 +182,8 @@ class StoredTagger(FeaturedWords):
         self = cls(**words, min_count=features.min_count, hash_bits=features.hash_bits)
         self.features_, self.derived_ = features, derived
         self.n_arrays_ = 0 if isinstance(features, TokenFeatures) else bundle.notes.get("arrays", 0)
+        if "origin" in bundle.notes and isinstance(features, TextFeatures):
+            self.origin_ = ForeignOrder(**bundle.notes["origin"])
         if chain is not None:
             self.chain_ = chain
         return self
@@ -191,7 +213,7 @@ def _features_of(bundle: Bundle) -> TextFeatures:
     check_form(notes, _NOTES, "notes")
     if keys.ndim != 1 or keys.dtype != np.uint64:
         raise ValueError("its features must be a vector of keys")
-    features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
+    features = features_of(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
     found = features.n_features + notes.get("arrays", 0)
     if bundle.estimator is not None and found != bundle.estimator.n_features_in_:
         raise ValueError(f"it has {found} features, not {bundle.estimator.n_features_in_}")

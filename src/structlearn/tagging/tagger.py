@@ -117,7 +117,8 @@ class Tagger(StoredTagger, BaseEstimator):
 
     def problem_parameters(self, n_sentences: int) -> dict[str, Any]:
         """Return the chain's parameters that say what is minimised, and how closely; the hinge's cost."""
-        pairs = None if self.transitions is None else self.features_.columns_of(self.transitions)
+        words = isinstance(self.features_, TextFeatures)
+        pairs = self.features_.pair_columns(self.transitions) if words else None
         return {**self._problem(n_sentences), "transition_features": pairs}
 
     def _problem(self, n_sentences: int) -> dict[str, Any]:

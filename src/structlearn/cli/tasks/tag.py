@@ -232,7 +232,7 @@ class Tag(Task):
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
         options = self.options
         columns = None if options.columns is None else [name.strip() for name in options.columns.split(",")]
-        templates = None if options.templates == CELLS else options.templates
+        templates = options.parameters().get("templates")
         resources = self.new_model(options.parameters()).resources()
         return make_plan(
             names,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from structlearn.cli.support.derived import with_parameters
@@ -15,6 +17,8 @@ from structlearn.tagging.parameters import TaggerParameters
 CELLS = "cells"
 #: --templates for files of CRFsuite
 ITEMS = "crfsuite"
+#: How the names of files of templates end.
+_FILES = (".template", ".templates", ".txt", ".pat")
 #: --usual and --constraints for none
 NONE = "none"
 #: Parameters of taggers that are not given, or not so, in the shell.
@@ -58,8 +62,8 @@ class _ColumnOptions(ElasticNetOptions, ClusterOptions):
         option(
             "T",
             "Feature templates, such as 'word[-1..1] word.suffix1..3 pos[-1]&pos', or the word cells if the "
-            "columns hold features themselves, or crfsuite for a file of CRFsuite.  [default: see "
-            "docs/tagging.md]",
+            "columns hold features themselves, or crfsuite for a file of CRFsuite, or a file of templates, "
+            "also in the notation of CRF++ and Wapiti.  [default: see docs/tagging.md]",
         ),
     ] = None
     constraints: Annotated[
@@ -107,6 +111,8 @@ class _ColumnOptions(ElasticNetOptions, ClusterOptions):
         own = {name: value for name, value in given_options(self).items() if name in names}
         if own.get("templates") in (CELLS, ITEMS):
             del own["templates"]
+        elif "templates" in own:
+            own["templates"] = text_or_file(own["templates"])
         if self.lexicon:
             own["lexicons"] = parse_lexicons(self.lexicon)
         if own.get("usual") == NONE:
@@ -115,6 +121,12 @@ class _ColumnOptions(ElasticNetOptions, ClusterOptions):
         if self.boundaries:
             chain |= {"start": True, "end": True}
         return {**own, **({"chain_options": chain} if chain else {})}
+
+
+def text_or_file(templates: str) -> str | Path:
+    """Return templates as they are given, or the path of their file: what templates cannot be, or a file."""
+    named = templates.endswith(_FILES) or "/" in templates.partition("%")[0]
+    return Path(templates) if named or ("\n" not in templates and os.path.isfile(templates)) else templates
 
 
 TagOptions = with_parameters(_ColumnOptions, TaggerParameters, (*_OTHERWISE, "model"))

@@ -6,7 +6,7 @@ lists join names by ":". Sentences are read one at a time into compact integers;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -132,6 +132,10 @@ class TokenFeatures:
             )
         return np.array(self.names_, dtype=object)
 
+    def with_names(self, names: list[str]) -> Self:
+        """Take a vocabulary of names."""
+        return self._with(names, None)
+
     def _with(self, names: list[str] | None, keys: Array | None) -> Self:
         self.names_, self.keys_ = names, np.empty(0, dtype=np.uint64) if keys is None else keys
         for cached in _CACHED:
@@ -205,9 +209,7 @@ class TokenFeatures:
         }
         if self.names_ is None:
             return about, {"keys": self.keys_}
-        texts = [_bytes(name) for name in self.names_]
-        packed = np.frombuffer(b"".join(texts), dtype=np.uint8)
-        return about, {"names": packed, "ends": np.cumsum([len(text) for text in texts], dtype=np.int64)}
+        return about, pack_names(self.names_)
 
     @classmethod
     def from_stored(cls, about: Mapping[str, Any], arrays: Mapping[str, Array]) -> TokenFeatures:
@@ -215,7 +217,7 @@ class TokenFeatures:
         check_form(about, _FORM, "features")
         names, keys = None, arrays.get("keys")
         if keys is None:
-            names = _unpack_names(arrays)
+            names = unpack_names(arrays)
         elif keys.ndim != 1 or keys.dtype != np.uint64:
             raise ValueError("its features are no vector of keys")
         keep = None if about["hash_bits"] is not None else names is not None
@@ -231,7 +233,15 @@ class TokenFeatures:
         return self
 
 
-def _unpack_names(arrays: Mapping[str, Array]) -> list[str]:
+def pack_names(names: Sequence[str]) -> dict[str, Array]:
+    """Return names as arrays: end to end in UTF-8, and where each ends."""
+    texts = [_bytes(name) for name in names]
+    packed = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    return {"names": packed, "ends": np.cumsum([len(text) for text in texts], dtype=np.int64)}
+
+
+def unpack_names(arrays: Mapping[str, Array]) -> list[str]:
+    """Invert `pack_names`; ValueError if there are none, or a name is there twice."""
     packed, ends = arrays.get("names"), arrays.get("ends")
     if packed is None or ends is None or packed.dtype != np.uint8 or ends.dtype != np.int64:
         raise ValueError("its features have no names")

@@ -6,6 +6,7 @@ over only shortens the way.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -53,7 +54,9 @@ class Former(NamedTuple):
     @classmethod
     def of(cls, model: ChainClassifier) -> Former:
         structure, rows = model.structure_, model.model_.rows
-        tables = structure.shared_tables(rows.shared_weights) if isinstance(structure, Chain) else {}
+        tables: Mapping[str, Array] = {"transitions": model.transition_coef_}
+        if isinstance(structure, Chain):
+            tables = structure.shared_tables(rows.shared_weights)
         known = Solution(model.weights_, model.certificate_)
         return cls(model.classes_, model.coef_.T, model.intercept_, dict(tables), known, seen_in(model))
 

@@ -9,6 +9,7 @@ from structlearn.tagging.features.templates import (
     default_templates,
     default_usual,
     parse_templates,
+    spell_templates,
 )
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "default_templates",
     "default_usual",
     "parse_templates",
+    "spell_templates",
 ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -61,7 +61,8 @@ class TextFeatures:
                 most=_MOST_BITS,
                 given=hash_bits,
             )
-        self.templates, self.min_count, self.hash_bits = parse_templates(templates), min_count, hash_bits
+        self.templates: tuple[Any, ...] = parse_templates(templates)
+        self.min_count, self.hash_bits = min_count, hash_bits
 
     @property
     def n_features(self) -> int:
@@ -81,6 +82,10 @@ class TextFeatures:
         self.starts_ = np.concatenate([[0], np.cumsum([keys.size for keys in found])])
         self.strings_ = {name: tokens.column(name).strings for name in self.columns}
         return self.with_keys(np.concatenate(found))
+
+    def pair_columns(self, templates: Templates | None) -> list[int] | None:
+        """Return the columns of these templates, whose features score pairs of labels; None for none."""
+        return None if templates is None else self.columns_of(templates)
 
     def columns_of(self, templates: Templates) -> list[int]:
         """Return the columns of the feature matrix that belong to some of the templates."""

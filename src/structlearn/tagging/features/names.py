@@ -21,6 +21,7 @@ from structlearn.tagging.features.keys import OUTSIDE
 from structlearn.tagging.features.runs import SENTENCE_VIEWS, possible_values
 from structlearn.tagging.features.templates import Atom, Template
 from structlearn.tagging.features.views import text_hash, view_named
+from structlearn.tagging.patterns.features import PatternFeatures
 
 #: Combinations of values of all atoms but the last that are tried at most.
 _MOST_COMBINATIONS = 4_000_000
@@ -29,6 +30,8 @@ _ONE_TO_64 = 1 << 64
 
 def template_names(features: TextFeatures) -> Callable[[Array], list[str]]:
     """Return the function from columns to names; for a nameless one, the template and the hash."""
+    if isinstance(features, PatternFeatures):
+        return features.names_at
 
     def names(places: Array) -> list[str]:
         if features.hash_bits is not None:
@@ -52,6 +55,8 @@ def template_names(features: TextFeatures) -> Callable[[Array], list[str]]:
 
 def names_in(features: TextFeatures, tokens: Tokens) -> dict[int, str]:
     """Return the names of all features of a text, by column; all that share one if hashes collide."""
+    if isinstance(features, PatternFeatures):
+        return features.names_in(tokens)
     first = np.concatenate([[0], np.cumsum(tokens.lengths)])
     columns = {name: tokens.column(name) for name in features.columns}
     found: dict[int, str] = {}

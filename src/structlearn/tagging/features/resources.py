@@ -27,7 +27,7 @@ from structlearn.tagging.features.templates import (
     Templates,
     default_context,
     default_usual,
-    parse_templates,
+    own_templates,
 )
 from structlearn.tagging.features.usual import UsualLabels
 from structlearn.tagging.features.whole_segments import WholeSegments
@@ -125,13 +125,13 @@ class Resources:
         return added, DerivedColumns(tuple(parts))
 
     def with_context(
-        self, tokens: Tokens, y: Sequence[Any] | None, derived: DerivedColumns, first: TextFeatures
+        self, tokens: Tokens, y: Sequence[Any] | None, derived: DerivedColumns, first: TextFeatures | None
     ) -> tuple[Tokens, DerivedColumns]:
         """Add columns of context, from a first pass by these features, to a text and its derived columns.
 
         Where too few sentences have labels there are none.
         """
-        if not self.context or y is None or n_known(y) < FEWEST:
+        if first is None or not self.context or y is None or n_known(y) < FEWEST:
             return tokens, derived
         part = Context(first, self.word, self.context)
         learnt = [one for one in derived.parts if isinstance(one, UsualLabels | SpanLexicon)]
@@ -185,7 +185,7 @@ class DerivedColumns:
         """Return the templates, and default ones for columns that none of them looks at."""
         named = {atom.column for template in templates for atom in template.atoms}
         own = [part.default_templates for part in self.parts if named.isdisjoint(part.columns)]
-        return parse_templates([*templates, *own])
+        return own_templates([*templates, *own])
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `Tagger` that make them again, but for files of clusters."""

@@ -10,17 +10,21 @@ The notation, by example. Templates are separated by spaces or line ends:
     word[-2..2]      five templates: offsets -2 to 2
     word.suffix1..4  four templates: suffix1 to suffix4
 
-Columns go by their names or numbers.
+Columns go by their names or numbers. Templates may also be patterns of CRF++ or Wapiti, which have a % in
+them (`tagging.patterns.reading`), and they may stand in a file of either notation.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from structlearn.data.text import open_text
 from structlearn.tagging.features.views import check_view
+from structlearn.tagging.patterns.reading import Pattern, is_patterns, parse_patterns
 
 _ATOM = re.compile(
     r"(?P<column>\w+?)(?:\.(?P<view>[a-z]+)(?P<size>\d+)?(?:\.\.(?P<last_size>\d+))?)?"
@@ -85,23 +89,60 @@ class Template:
         return "&".join(map(str, self.atoms))
 
 
-#: Notation, or what it stands for.
-Templates = str | Template | Iterable[str | Template]
+#: Notation, or what it stands for, or the file that has it.
+Templates = str | os.PathLike[str] | Template | Pattern | Iterable[str | Template | Pattern]
 
 
-def parse_templates(templates: Templates) -> tuple[Template, ...]:
+def parse_templates(templates: Templates) -> tuple[Template | Pattern, ...]:
     """Parse templates from their notation (see the module), or from objects, or both; each once."""
-    if isinstance(templates, str | Template):
+    if isinstance(templates, os.PathLike):
+        return _of_file(os.fspath(templates))
+    if isinstance(templates, str | Template | Pattern):
         templates = [templates]
+    templates = list(templates)
+    if any(is_patterns(str(one)) for one in templates):
+        return _patterns(templates)
     found: dict[Template, None] = {}
     for one in templates:
         if isinstance(one, Template):
             found[one] = None
-        else:
+        elif isinstance(one, str):
             found.update(dict.fromkeys(made for text in one.split() for made in _expand(text)))
     if not found:
         raise ValueError("There are no templates; give at least one, such as 'word[-1..1]'.")
     return tuple(found)
+
+
+def own_templates(templates: Templates) -> tuple[Template, ...]:
+    """Parse templates of the notation of this module alone."""
+    found = [one for one in parse_templates(templates) if isinstance(one, Template)]
+    if not found:
+        raise ValueError("Patterns of CRF++ and Wapiti make features alone; write word[-1] here.")
+    return tuple(found)
+
+
+def spell_templates(templates: Iterable[Template | Pattern]) -> str:
+    """Return the notation of templates: separated by spaces or, of patterns, by line ends."""
+    given = list(templates)
+    return ("\n" if any(isinstance(one, Pattern) for one in given) else " ").join(map(str, given))
+
+
+def _of_file(path: str) -> tuple[Template | Pattern, ...]:
+    """Read templates from a file of either notation; lines that begin with # are comments."""
+    text = [line for _, line in open_text(path)]
+    if any(is_patterns(line) for line in text if line[:1] != "#"):
+        return parse_patterns("\n".join(text), os.path.basename(path))
+    return parse_templates([line for line in text if line[:1] != "#"])
+
+
+def _patterns(templates: Sequence[str | Template | Pattern]) -> tuple[Pattern, ...]:
+    """Return patterns of CRF++ and Wapiti, which do not go with other templates."""
+    given = [one for one in templates if isinstance(one, Pattern)]
+    if len(given) == len(templates):
+        return tuple(given)
+    if given or any(isinstance(one, Template) for one in templates):
+        raise ValueError("Patterns of CRF++ and Wapiti do not go with other templates; use one notation.")
+    return parse_patterns("\n".join(map(str, templates)))
 
 
 def default_templates(columns: Sequence[str] = ("word",), task: str = "tag") -> str:

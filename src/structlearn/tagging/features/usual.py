@@ -22,7 +22,7 @@ from structlearn.storage.schema import check_form
 from structlearn.tagging.features.derived import Stored, with_columns
 from structlearn.tagging.features.features import TextFeatures
 from structlearn.tagging.features.keys import KeyTable
-from structlearn.tagging.features.templates import Template, Templates, parse_templates
+from structlearn.tagging.features.templates import Template, Templates, own_templates
 
 #: Successive sentences whose labels are hidden from each other in training.
 BLOCK = 30
@@ -51,7 +51,7 @@ class UsualLabels:
     @classmethod
     def of(cls, templates: Templates) -> Self:
         """Make columns that have learnt nothing yet."""
-        return cls(parse_templates(templates))
+        return cls(own_templates(templates))
 
     @property
     def columns(self) -> list[str]:

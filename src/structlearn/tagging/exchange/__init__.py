@@ -1,0 +1,1 @@
+"""Taggers in the model files of other tools: CRFsuite's and Wapiti's."""

@@ -1,0 +1,1 @@
+"""Feature templates of CRF++ and Wapiti, and the features that they make."""
