@@ -28,7 +28,7 @@ from structlearn.tagging.features.nearby import Nearby, longest_nearby, usual_ne
 from structlearn.tagging.features.runs import is_capitalised
 from structlearn.tagging.features.small_weights import as_floats, without_small
 from structlearn.tagging.features.templates import Template
-from structlearn.tagging.features.usual import BLOCK, known_text
+from structlearn.tagging.features.usual import BLOCK, known_texts
 
 #: Fewer sentences, of which all labels are known, teach no context.
 FEWEST = 2 * BLOCK
@@ -94,7 +94,7 @@ class Context:
         max_seconds : the limit on the training that the first pass is for, of which it takes a half at most
         """
         limits = [None if max_seconds is None else share * max_seconds for share in SHARES]
-        known: list[list[Any]] = [[known_text(label) for label in sentence] for sentence in y]
+        known: list[list[Any]] = [*known_texts(y)]
         self.labels = sorted({label for one in known for label in one if label is not None})
         self.features.fit(tokens)
         whole = np.array([None not in one for one in known])
@@ -201,7 +201,7 @@ def check_context(reach: object) -> int:
 
 def n_known(y: Sequence[Any]) -> int:
     """Count the sentences whose labels are all known."""
-    return sum(all(known_text(label) is not None for label in one) for one in y)
+    return sum(None not in one for one in known_texts(y))
 
 
 def first_features(templates: Sequence[Template], min_count: int, hash_bits: int | None) -> TextFeatures:

@@ -119,7 +119,8 @@ class TextFeatures:
         there = places >= 0
         indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         indices = places[there]
-        X = sparse.csr_matrix((np.ones(indices.size), indices, indptr), shape=(len(places), self.n_features))
+        ones = np.ones(indices.size, dtype=np.float32)
+        X = sparse.csr_matrix((ones, indices, indptr), shape=(len(places), self.n_features))
         X.sum_duplicates()  # vocabularies go template by template: their rows are sorted already
         return X
 
