@@ -10,7 +10,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, Record, max_value, maximize, omega, strong_convexity, workspace
 from structlearn.core.erased import Erased
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import kernel, leaf
 from structlearn.core.threads import Team, blas_threads, in_order
 from structlearn.scoring.base import PARTS_AT_ONCE, Scoring
 from structlearn.structures.base import Structure
@@ -274,7 +274,16 @@ class Oracle:
             return self.team.deal(function, self.scoring.chunks(parts_at_once))
 
 
-@kernel
+@leaf
+def largest_score(theta: Array) -> float:
+    """max_j |theta_j|, without an array of the absolute values."""
+    largest = 0.0
+    for j in range(theta.size):
+        largest = max(largest, abs(theta[j]))
+    return largest
+
+
+@leaf
 def against_gold(
     gold: GoldVertices, i: int, convexity: float, theta: Array, shared: Array, best: float
 ) -> tuple[float, float, float]:
@@ -294,7 +303,7 @@ def against_gold(
     if gold.part.size and loss < 0.0:
         size = abs(best) + abs(known) + omega_known + 1.0
         if gold.inaccuracy > 0.0:
-            size += gold.inaccuracy * np.abs(theta).max()
+            size += gold.inaccuracy * largest_score(theta)
         return 0.0, loss / size, omega_known
     return loss, np.inf, omega_known
 
