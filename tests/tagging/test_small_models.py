@@ -8,6 +8,7 @@ import pytest
 from structlearn import Tagger, load
 from structlearn.estimators.inputs.checking import Stacked
 from structlearn.tagging import small
+from structlearn.tagging.features.context import Context
 from structlearn.tagging.small import has_indicators
 
 #: In place of the limit for real models, as all weights of small data are larger
@@ -128,3 +129,19 @@ def test_indicators_are_ones():
     assert has_indicators(Stacked(sparse.csr_matrix(np.eye(2)), lengths))
     assert not has_indicators(Stacked(sparse.csr_matrix(2 * np.eye(2)), lengths))
     assert not has_indicators(Stacked(np.eye(2), lengths))
+
+
+def test_first_passes_are_small_unless_everything_is_kept():
+    X, y = sentences(0)
+    labels = [[f"B-{label}" if label != "D" else "O" for label in one] for one in y]
+    made = {}
+    for keep in (False, True):
+        tagger = Tagger(task="ner", keep_weights=keep, random_state=0).fit(X, labels)
+        (made[keep],) = (part for part in tagger.derived_.parts if isinstance(part, Context))
+    small_table, table = made[False].chain.coef_.T, made[True].chain.coef_.T
+    place = {key: j for j, key in enumerate(made[False].features.keys_.tolist())}
+    assert len(place) <= table.shape[0]
+    for key, row in zip(made[True].features.keys_.tolist(), table, strict=True):
+        found = small_table[place[key]] if key in place else np.zeros(row.size)
+        np.testing.assert_array_equal(found, np.where(np.abs(row) > made[False].near_zero, row, 0))
+    assert (np.abs(table) <= made[False].near_zero).any()

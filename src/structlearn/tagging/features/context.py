@@ -37,7 +37,7 @@ MOST = 100_000
 #: Columns: the usual label nearby, and the longest span that the word is in.
 COLUMNS = ("nearby", "within")
 #: The first pass leaves out rarer features, and ends at this gap.
-MIN_COUNT, TOL = 2, 0.1
+MIN_COUNT, TOL = 2, 0.05
 #: Its weights are left out up to this absolute value: its answers are only features.
 NEAR_ZERO = 5e-3
 #: Of a limit on seconds, the shares by which the chains of both halves and of the whole must have ended.
@@ -58,6 +58,7 @@ class Context:
     reach : sentences to either side that are near
     labels : of the first pass
     chain : the first pass
+    near_zero : weights up to this absolute value are forgotten once it is learnt
     """
 
     features: TextFeatures
@@ -65,6 +66,7 @@ class Context:
     reach: int
     labels: list[str] = field(default_factory=list)
     chain: ChainClassifier = field(default_factory=ChainClassifier)
+    near_zero: float = NEAR_ZERO
 
     @property
     def columns(self) -> list[str]:
@@ -118,7 +120,7 @@ class Context:
     def _forget_small(self) -> None:
         """Forget weights near zero, and the features that have no others."""
         size, n = self.chain.coef_.size, self.chain.n_features_in_
-        table = without_small(self.chain.weights_[:size].reshape(n, -1), NEAR_ZERO)
+        table = without_small(self.chain.weights_[:size].reshape(n, -1), self.near_zero)
         used: Array = np.asarray(table.any(axis=1))
         used[0] |= not used.any()
         if self.features.hash_bits is None:
