@@ -50,6 +50,7 @@ from structlearn.structures import (
     ShortestPath,
     Simplex,
     SpanningTree,
+    SparseChain,
     Subset,
     Tour,
     as_structure,
@@ -157,6 +158,20 @@ def chain(n_labels, lengths, *, start=False, end=False, forbidden=()):
         return np.array([*unary, *transitions, *first, *last])
 
     structure = Chain(n_labels, start=start, end=end, forbidden=forbidden)
+    return Family(structure, [(length, n_labels) for length in lengths], outputs, write, True)
+
+
+def sparse_chain(n_labels, steps, lengths, *, free=True):
+    other = set(product(range(n_labels), repeat=2)) - set(steps)
+
+    def outputs(shape):
+        return sequences(n_labels, shape[0], () if free else other)
+
+    def write(y, shape):
+        unary = [float(label == k) for label in y for k in range(n_labels)]
+        return np.array([*unary, *(float(list(pairwise(y)).count(step)) for step in sorted(steps))])
+
+    structure = SparseChain(n_labels, steps, free=free)
     return Family(structure, [(length, n_labels) for length in lengths], outputs, write, True)
 
 
@@ -397,6 +412,8 @@ STRUCTURES = {
     "cuts": cuts([grid_graph(2, 2), grid_graph(2, 3), make_graph(2, []), make_graph(3, [(2, 0)])]),
     "graphs": pairwise_graphs([make_graph(3, [(0, 1), (2, 1), (0, 2)]), make_graph(2, [(1, 0)])], 2),
     "Potts graph": pairwise_graphs([make_graph(4, [(0, 1), (1, 2), (3, 2), (0, 3)])], 3, "potts"),
+    "sparse chain": sparse_chain(3, [(0, 1), (0, 2), (1, 1), (2, 1)], [3, 1, 2]),
+    "sparse chain of listed steps": sparse_chain(3, [(0, 1), (1, 1), (1, 2), (2, 0)], [3, 1, 2], free=False),
     "conditioned chain": conditioned_chain(2, [3, 1, 2]),
     "conditioned chain with forbidden steps": conditioned_chain(2, [3, 1, 2], forbidden=[(None, 1), (1, 1)]),
     "segments": segments(2, 2, [3, 1, 2]),

@@ -23,8 +23,7 @@ import numpy as np
 Rows = list[list[tuple[int, float]]]
 _TYPES = {"F64": "<f8", "F32": "<f4", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1"}
 _TYPES |= {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "BOOL": "?"}
-_VERSION, _LONGEST_HEADER = 9, 1 << 28
-_OUTSIDE, _ALL = 0x9E3779B97F4A7C15, (1 << 64) - 1
+_VERSION, _LONGEST_HEADER, _OUTSIDE, _ALL = 9, 1 << 28, 0x9E3779B97F4A7C15, (1 << 64) - 1
 _ATOM = re.compile(r"(\w+?)(?:\.([a-z]+)(\d*))?(?:\[(-?\d+)\])?")
 _CELL = re.compile(r"%([xX])\[(@?)([-+]?\d+),(\d+)\]")
 _ELSE = "; use structlearn.load."
@@ -81,6 +80,10 @@ class RuntimeTagger:
         k, n, chain = len(self.classes_), int(fitted["n_features_in_"]), header["structure"]["arguments"]
         columns = _value(header["parameters"].get("transition_features"))
         self._paired = np.array([] if columns is None else columns, dtype=np.int64)
+        if "steps" in chain:  # only these have weights
+            steps, table = _value(chain["steps"]), np.full((k, k), 0.0 if chain["free"] else -np.inf)
+            w, table[steps[:, 0], steps[:, 1]] = np.split(w, [w.size - len(steps)])
+            w = np.append(w, table)
         ends = [name for name in ("start", "end") if chain.get(name)]
         rows, rest = np.split(w, [w.size - (self._paired.size + 1) * k * k - len(ends) * k])
         self._W = np.zeros((n + 1, k))

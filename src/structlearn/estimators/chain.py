@@ -25,6 +25,7 @@ from structlearn.estimators.training.running import EstimatorTraining, TrainingP
 from structlearn.estimators.weights.continued import ContinuedTraining, Former, Start, go_on, remember
 from structlearn.estimators.weights.explaining import Explanation, explanations
 from structlearn.estimators.weights.seen_choice import AUTO, refuse_seen, seen_in
+from structlearn.estimators.weights.step_choice import refuse_seen_steps
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.structures import Chain, ConditionedChain
 
@@ -56,6 +57,12 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         Which labels a feature has weights for: all, or those that it was seen with in the training data, as
         in CRFsuite. "auto" takes the latter where a table of features times labels would be large and
         mostly unseen: more than 17 million numbers, and 8 times as many as were seen.
+    transitions : {"auto", "all", "seen", "seen-only"}
+        Which steps from label to label have weights: all, or those that occur in the training data. Other
+        steps then score 0 ("seen") or are never made ("seen-only"), and a position takes time in proportion
+        to the labels and the steps seen, not to K * K. "auto" takes "seen" where there are more than 256
+        labels and at most an eighth of all steps occurs. Not with start, end, constraints and
+        transition_features.
     transition_features : sequence of int, optional
         Columns of X that score, beside the label, the pair of the label before and this one: transitions
         then depend on what is observed. It takes K times as many weights for each, and K * K numbers a
@@ -91,6 +98,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
     penalty: str = "l2"
     l1_ratio: float = 0.5
     features: str = AUTO
+    transitions: str = AUTO
     transition_features: ArrayLike | None = None
     constraints: Constraints = None
 
@@ -113,7 +121,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
             "pair_labels_?": codes,
             **STORED,
         },
-        ("Chain", "ConditionedChain"),
+        ("Chain", "ConditionedChain", "SparseChain"),
         counts=("pair_starts_", "pair_labels_"),
     )
     packed_as = "chain"
@@ -153,6 +161,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
 
                 check_labels(self.constraints, y)
                 refuse_seen(self, "a cluster")
+                refuse_seen_steps(self, "a cluster")
                 train_on(client, self, X, y, sample_weight)
         return self
 

@@ -97,7 +97,7 @@ def _rule(loss: FenchelYoungLoss) -> Rule:
         return _on_the_simplex
     if isinstance(structure, Cube):
         return _on_the_cube
-    if isinstance(structure, Chain) and isinstance(regularizer, Shannon):
+    if type(structure) is Chain and isinstance(regularizer, Shannon):
         return lambda loss, theta, v, z: chain_derivative(structure, theta, v)
     return _by_differences
 

@@ -10,44 +10,22 @@ import numpy as np
 
 from structlearn.core.contract import Array, Record, max_value, maximize, omega, strong_convexity, workspace
 from structlearn.core.erased import Erased
-from structlearn.core.kernels import kernel, leaf
+from structlearn.core.kernels import kernel
 from structlearn.core.threads import Team, blas_threads, in_order
+from structlearn.problem.gold import ExampleLayout as ExampleLayout
+from structlearn.problem.gold import GoldVertices as GoldVertices
+from structlearn.problem.gold import against_gold, compare_chunk
 from structlearn.scoring.base import PARTS_AT_ONCE, Scoring
 from structlearn.structures.base import Structure
+from structlearn.structures.batches import BatchOracle
 from structlearn.structures.erased import ErasedStructure, erase_structure
 
 Found = TypeVar("Found")
 Range = tuple[int, int]
 #: Parts that a thread scores and asks for their value at a time: they stay near the processor.
 PARTS_DEALT = 1 << 15
-
-
-class ExampleLayout(NamedTuple):
-    """Where each example's local parts are, as a compiled pass sees it."""
-
-    shapes: Array
-    start: Array
-    #: a shape that holds every example's
-    largest: tuple[int, int]
-    most_parts: int
-
-
-class GoldVertices(NamedTuple):
-    """Gold vertices, sparse as `structures.base.SparseVertices` are, and what the squared norm covers."""
-
-    start: Array
-    part: Array
-    value: Array
-    #: how many local parts, the first of each example, count in the squared norm
-    curved: Array
-    #: what the largest score counts in the size of a loss: more than 0 where the oracle itself is inaccurate
-    inaccuracy: float = 0.0
-
-    @classmethod
-    def nothing(cls, n_examples: int) -> GoldVertices:
-        """Return empty vertices, for operations that no gold vertex is compared with."""
-        none = np.zeros(n_examples + 1, dtype=np.int64)
-        return cls(none, none[:0], np.empty(0), none[:-1])
+#: Parts of the examples that are answered together, where a structure answers several at a time.
+PARTS_IN_BATCH = 1 << 20
 
 
 class ExampleBlocks(NamedTuple):
@@ -135,6 +113,14 @@ class Oracle:
         return Erased(partial(erase_structure, self.record, self.layout.largest))
 
     @cached_property
+    def batches(self) -> BatchOracle | None:
+        """What answers several examples at a time, where the structure has it."""
+        return self.structure.batches(self.record)
+
+    def _lengths(self, first: int, last: int) -> Array:
+        return self.scoring.shapes[first:last, 0]
+
+    @cached_property
     def layout(self) -> ExampleLayout:
         shapes, start = self.scoring.shapes, self.scoring.start
         largest = (int(shapes[:, 0].max()), int(shapes[:, 1].max()))
@@ -153,11 +139,17 @@ class Oracle:
                 return Losses()
             theta = self._costs(cost, *chunk).copy() if is_zero else self._scores(w, cost, *chunk)
             shared = self.scoring.shared(w)
+            values = None
+            if self.batches is not None:
+                values = self.batches.values(self._lengths(*chunk), theta, shared)
+            if values is not None:
+                return Losses(*compare_chunk(self.layout, gold, weight, *chunk, theta, shared, values))
             self._prepare(weight, theta, *chunk)
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
             return Losses(*found)
 
-        return reduce(Losses.plus, self.all_chunks(one, PARTS_DEALT), Losses())
+        size = PARTS_DEALT if self.batches is None else PARTS_IN_BATCH
+        return reduce(Losses.plus, self.all_chunks(one, size), Losses())
 
     def maximizers(
         self,
@@ -169,6 +161,8 @@ class Oracle:
     ) -> Iterator[Maximizers]:
         """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time (all, unless given)."""
         gold = self.no_gold if gold is None else gold
+        if chunks is None and self.batches is not None:
+            chunks = self.scoring.chunks(PARTS_IN_BATCH)
         return self.each_chunk(lambda chunk: self._maximizers(w, cost, weight, gold, *chunk), chunks)
 
     def _maximizers(
@@ -176,6 +170,15 @@ class Oracle:
     ) -> Maximizers:
         theta = self._scores(w, cost, first, last)
         shared = self.scoring.shared(w)
+        together = None
+        if self.batches is not None:
+            together = self.batches.answers(self._lengths(first, last), theta, shared, weight[first:last])
+        if together is not None:
+            losses = Losses(
+                *compare_chunk(self.layout, gold, weight, first, last, theta, shared, together.values)
+            )
+            losses = losses._replace(gain=together.gain)
+            return Maximizers(first, last, together.vertices, together.shared, losses)
         vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
         self._prepare(weight, theta, first, last)
         found = self.run(
@@ -272,40 +275,6 @@ class Oracle:
         """Return `function` of each range of examples, as a list."""
         with blas_threads(1):
             return self.team.deal(function, self.scoring.chunks(parts_at_once))
-
-
-@leaf
-def largest_score(theta: Array) -> float:
-    """max_j |theta_j|, without an array of the absolute values."""
-    largest = 0.0
-    for j in range(theta.size):
-        largest = max(largest, abs(theta[j]))
-    return largest
-
-
-@leaf
-def against_gold(
-    gold: GoldVertices, i: int, convexity: float, theta: Array, shared: Array, best: float
-) -> tuple[float, float, float]:
-    """loss_i, from the scores of one example: large ones cancel exactly. What rounding leaves below 0 is 0.
-
-    Returns the loss, how far below zero it was over the scores that it is a difference of (infinite where it
-    was not), and Omega(mu_i), which is zero unless it is the squared norm.
-    """
-    known = square = 0.0
-    for e in range(gold.start[i], gold.start[i + 1]):
-        j, entry = gold.part[e], gold.value[e]
-        known += entry * (theta[j] if j < theta.size else shared[j - theta.size])
-        if j < gold.curved[i]:
-            square += entry * entry
-    omega_known = convexity * square / 2.0
-    loss = best - known + omega_known
-    if gold.part.size and loss < 0.0:
-        size = abs(best) + abs(known) + omega_known + 1.0
-        if gold.inaccuracy > 0.0:
-            size += gold.inaccuracy * largest_score(theta)
-        return 0.0, loss / size, omega_known
-    return loss, np.inf, omega_known
 
 
 @kernel

@@ -217,6 +217,6 @@ def can_be_cut(objective: object) -> bool:
     if not isinstance(objective, Objective):
         return False
     structure = objective.structure
-    if not isinstance(structure, Chain) or structure.start or structure.end:
+    if type(structure) is not Chain or structure.start or structure.end:
         return False
     return isinstance(objective.scoring, LabelScoring) and isinstance(objective.regularizer, Shannon)

@@ -10,6 +10,7 @@ from structlearn.core.imports import names_of
 from structlearn.structures.base import Structure
 from structlearn.structures.chain.chain import Chain
 from structlearn.structures.chain.conditioned import ConditionedChain
+from structlearn.structures.chain.sparse import SparseChain
 from structlearn.structures.checking import StructureReport, check_structure
 from structlearn.structures.cut.cut import Cut
 from structlearn.structures.flat.cube import Cube
@@ -52,6 +53,7 @@ __all__ = [
     "ShortestPath",
     "Simplex",
     "SpanningTree",
+    "SparseChain",
     "Structure",
     "StructureReport",
     "Subset",

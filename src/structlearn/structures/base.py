@@ -20,6 +20,7 @@ from structlearn.core.contract import Array, Shape, marginals, maximize, workspa
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
 from structlearn.core.sentences import Statement
+from structlearn.structures.batches import BatchOracle
 from structlearn.structures.erased import ErasedStructure, Record, erase_structure
 from structlearn.structures.regularized import Entropic, Quadratic
 
@@ -93,9 +94,8 @@ class Structure(ABC):
     largest_entry: float = 1.0
     #: Whether others may be negative.
     signed: bool = False
-    #: What compiled code calls where `maximize` is plain Python.
+    #: What compiled code calls where `maximize` is plain Python, and what may answer ahead then.
     python: Callback | None = None
-    #: What may answer ahead, where plain Python does.
     ahead: AnswersAhead | None = None
 
     @property
@@ -107,6 +107,10 @@ class Structure(ABC):
     def to_the_end(self) -> Structure:
         """The same structure without early stops, for questions that are asked once."""
         return self
+
+    def batches(self, record: Record) -> BatchOracle | None:
+        """Return what answers several examples at a time for `record`, where that is faster."""
+        return None
 
     def raise_failure(self) -> None:
         """Raise what `maximize` has raised inside compiled code, if anything; call this after it."""

@@ -33,9 +33,17 @@ class Pieces:
 
 
 def gold_and_cost(
-    structure: Structure, outputs: Sliceable, scoring: Scoring, memory: Memory, **options: object
+    structure: Structure,
+    outputs: Sliceable,
+    scoring: Scoring,
+    memory: Memory,
+    *,
+    costs: bool = True,
+    **options: object,
 ) -> tuple[SparseVertices, Array]:
     """Return `encode_many` and `cost_many` of all examples. `outputs` gives lists of outputs by slices.
+
+    Where the loss takes no costs they are zeros, which take no memory; options are checked all the same.
 
     Whatever belongs to single examples is cut where they are: outputs, shapes, and the structure's options.
     """
@@ -44,7 +52,7 @@ def gold_and_cost(
     gold = SparseVertices(
         np.zeros(len(shapes) + 1, dtype=np.int64), memory.empty(most, np.int64), memory.empty(most)
     )
-    cost = memory.empty(start[-1])
+    cost = memory.empty(start[-1]) if costs else np.zeros(start[-1])
     structure.check_examples(shapes, np.diff(start), scoring.n_shared)
     end = 0
     for first, last in scoring.chunks():
@@ -52,6 +60,10 @@ def gold_and_cost(
         begin, end = end, end + part.index.size
         gold.start[first + 1 : last + 1] = begin + part.start[1:]
         gold.index[begin:end], gold.value[begin:end] = part.index, part.value
+        if not costs and first > 0:
+            continue
         own = structure.some_options(options, slice(first, last), len(shapes))
-        cost[start[first] : start[last]] = structure.cost_many(part, shapes[first:last], **own)
+        found = structure.cost_many(part, shapes[first:last], **own)
+        if costs:
+            cost[start[first] : start[last]] = found
     return gold._replace(index=gold.index[:end], value=gold.value[:end]), cost

@@ -26,6 +26,7 @@ from structlearn.estimators.scikit import balanced_weights
 from structlearn.estimators.training.running import TrainingProblem
 from structlearn.estimators.weights.seen_choice import choose_pairs
 from structlearn.estimators.weights.sparse_penalty import elastic_net
+from structlearn.estimators.weights.step_choice import choose_steps
 from structlearn.metrics import Outputs
 from structlearn.scoring import Scoring
 from structlearn.structures import Chain, ConditionedChain
@@ -53,7 +54,8 @@ def lay_out_sequences(
         estimator.classes_,
         lambda: balanced_weights(codes, len(estimator.classes_)),
     )
-    gold, cost = gold_and_cost(structure, Pieces(codes, lengths), scoring, memory, **options)
+    costs = estimator.chosen_loss().uses_costs
+    gold, cost = gold_and_cost(structure, Pieces(codes, lengths), scoring, memory, costs=costs, **options)
     penalty = elastic_net(estimator)
     return TrainingProblem(structure, scoring, gold, cost, weight, penalty=penalty, memory=memory)
 
@@ -80,7 +82,8 @@ def scored_rows(
     weight = check_sample_weight(sample_weight, len(lengths))
     check_two_classes(estimator.classes_)
     estimator.n_features_in_ = rows.shape[1]
-    structure, memory = _new_structure(estimator), Memory(estimator.memory)
+    structure = choose_steps(estimator, codes, lengths) or _new_structure(estimator)
+    memory = Memory(estimator.memory)
     mapped = estimator.fit_rows(rows, memory)
     local = label_scoring(
         structure,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,12 +24,13 @@ from structlearn.estimators.training.fresh_fit import forget_attributes, former_
 from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem
 from structlearn.estimators.weights.seen_choice import check_features, describe_pairs, seen_in
 from structlearn.estimators.weights.sparse_penalty import check_penalty
+from structlearn.estimators.weights.step_choice import check_transitions, describe_steps
 from structlearn.problem.objective import Objective
 from structlearn.scoring import SeenPairs
 from structlearn.solvers.bcfw.dense_point import DensePoint
 from structlearn.solvers.solution import Certificate, Solution
 from structlearn.solvers.solver import Solver
-from structlearn.structures import Chain, ConditionedChain
+from structlearn.structures import Chain, ConditionedChain, SparseChain
 
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 LONG = 100
 #: At most so many shared parts of dual points, of all sequences together, are kept (8 bytes each).
 MOST_SHARED = 1 << 26
+#: The same where they are the steps that were seen, not all: such a block takes little time.
+MOST_SEEN = 1 << 27
 
 
 class Former(NamedTuple):
@@ -109,14 +113,16 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
         """Return the solver and the stopping rule, after a look at the penalty as well."""
         check_penalty(self.estimator)
         check_features(self.estimator)
+        check_transitions(self.estimator)
         return super().solver_and_stopping(auto)
 
     def auto_for(self, problem: TrainingProblem[Chain | ConditionedChain]) -> Auto:
         """Return what solver="auto" stands for: for smooth losses it depends on labels and lengths."""
         scoring, structure = problem.scoring, problem.structure
-        if scoring.n_examples * scoring.n_shared > MOST_SHARED and problem.penalty is None:
+        most = MOST_SEEN if isinstance(structure, SparseChain) else MOST_SHARED
+        if scoring.n_examples * scoring.n_shared > most and problem.penalty is None:
             return ON_MANY_LABELS
-        plain = isinstance(structure, Chain) and not (structure.start or structure.end)
+        plain = type(structure) is Chain and not (structure.start or structure.end)
         long = scoring.shapes[:, 0].mean() >= LONG
         in_memory = problem.memory is None or problem.memory.limit is None
         softmax = trained_loss(self.estimator) == "softmax"
@@ -133,12 +139,14 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
         return start_at(objective, first, start.former.solution)
 
     def describe(self, certificate: Certificate) -> Certificate:
-        """Add to the status which pairs have weights, where not all do."""
+        """Add to the status which pairs and which steps have weights, where not all do."""
         found, pairs = super().describe(certificate), seen_in(self.estimator)
-        if pairs is None:
-            return found
-        said = describe_pairs(pairs, len(self.estimator.classes_))
-        return replace(found, status=join_sentences(found.status, said))
+        chain, said = self.estimator.structure_, []
+        if pairs is not None:
+            said.append(describe_pairs(pairs, len(self.estimator.classes_)))
+        if isinstance(chain, SparseChain):
+            said.append(describe_steps(chain))
+        return replace(found, status=reduce(join_sentences, said, found.status))
 
     def _start(self) -> Start | None:
         """Return the start that this fit was given, or has found."""
@@ -169,9 +177,13 @@ def first_weights(former: Former, places: Array, model: ChainClassifier, objecti
     else:
         fill_pairs(local, seen, former, places, new, old)
     shared = w[n_weights - structure.n_shared :]
-    for name, table in structure.shared_tables(shared).items() if isinstance(structure, Chain) else ():
+    if not isinstance(structure, Chain):
+        return w
+    tables = structure.shared_tables(shared)
+    for name, table in tables.items():
         if name in former.shared:
             table[np.ix_(*[new] * table.ndim)] = former.shared[name][np.ix_(*[old] * table.ndim)]
+    shared[:] = structure.shared_from(tables)
     return w
 
 

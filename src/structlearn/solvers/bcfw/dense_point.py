@@ -101,7 +101,9 @@ class DensePoint:
             return
         z, h = self.z, self.h
         z *= fraction
-        z += (1.0 - fraction) * objective.gold_point()
+        start = objective.point_start
+        for first, last in objective.scoring.chunks():
+            z[start[first] : start[last]] += (1.0 - fraction) * objective.gold_blocks(first, last)
         if h.size:
             h *= fraction
             h -= (1.0 - fraction) * objective.gold_omegas

@@ -15,6 +15,7 @@ from structlearn.solvers.states import misfit
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the weak Wolfe conditions
 MOST_TRIALS = 120  # of step lengths, each at least half of the one before: features may have any scale
+MOST_LONGER = 100.0  # times that a trial may be longer than the one before, when steps are too short
 
 
 class LBFGSState(NamedTuple):
@@ -71,13 +72,13 @@ class LBFGS(SolverBase[LBFGSState]):
             after = _gradient(objective, w, here)
             if here.primal > state.here.primal + SUFFICIENT_DECREASE * length * slope:
                 high = length
-            elif float(after @ direction) < CURVATURE * slope:
+            elif (there := float(after @ direction)) < CURVATURE * slope:
                 low = length
             else:
                 break
             if trials >= MOST_TRIALS:
                 break
-            length = (low + high) / 2 if np.isfinite(high) else 2 * length
+            length = (low + high) / 2 if np.isfinite(high) else _lengthen(length, slope, there)
         oracle_calls = state.oracle_calls + trials * objective.n_active
         if here.primal >= state.here.primal:
             done = (
@@ -98,6 +99,12 @@ class LBFGS(SolverBase[LBFGSState]):
 
     def candidates(self, objective: Objective, state: LBFGSState) -> list[Candidate]:
         return [candidate_from(objective, state.w, state.here)]
+
+
+def _lengthen(length: float, slope: float, there: float) -> float:
+    """Return a longer step: where the slope would vanish by the secant, 2 to `MOST_LONGER` times as long."""
+    times = slope / (slope - there) if there > slope else MOST_LONGER
+    return min(max(times, 2.0), MOST_LONGER) * length
 
 
 def candidate_from(objective: Objective, w: Array, here: Predictions) -> Candidate:

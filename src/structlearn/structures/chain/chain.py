@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import (
     Array,
+    Record,
     Shape,
     entropy,
     log_partition,
@@ -26,6 +27,7 @@ from structlearn.core.forms import count
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import assign
 from structlearn.structures.base import SparseVertices, one_each
+from structlearn.structures.chain.batches import MANY_LABELS, ChainBatches
 from structlearn.structures.chain.forbidden import Pairs, forbidden_pairs
 from structlearn.structures.chain.marginals import (
     chain_entropy,
@@ -44,6 +46,7 @@ from structlearn.structures.chain.projection import (
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import best_path, best_score
 from structlearn.structures.registry import stored
+from structlearn.structures.regularized import Entropic
 from structlearn.structures.rows import node_weights, row_costs
 from structlearn.structures.sparsemap import active_set_workspace
 
@@ -93,6 +96,10 @@ class Chain(LabelSequences):
     def record(self) -> ChainRecord:
         return ChainRecord(self.n_labels, self.start, self.end, self.mask)
 
+    def batches(self, record: Record) -> ChainBatches | None:
+        many = self.n_labels >= MANY_LABELS and self.forbidden is None
+        return ChainBatches(self) if many and isinstance(record, Entropic) else None
+
     def shape(self, theta: Array) -> Shape:
         length, rest = divmod(theta.size - self.n_shared, self.n_labels)
         if rest or length < 1:
@@ -121,8 +128,9 @@ class Chain(LabelSequences):
         """Make the part vector (scores or marginals) of its tables: (L, K), (K, K) and (K,) each."""
         if (start is not None) != self.start or (end is not None) != self.end:
             raise ValueError("Give start and end scores exactly where the chain was made with them.")
-        tables = (table for table in (unary, transitions, start, end) if table is not None)
-        return np.concatenate([np.asarray(table, dtype=np.float64).ravel() for table in tables])
+        given = {"transitions": transitions, "start": start, "end": end}
+        tables = {name: np.asarray(one, dtype=np.float64) for name, one in given.items() if one is not None}
+        return np.concatenate([np.asarray(unary, dtype=np.float64).ravel(), self.shared_from(tables)])
 
     def tables(self, parts: Array) -> dict[str, Array]:
         """Return the named tables of a part vector: the inverse of `parts`."""
@@ -139,6 +147,10 @@ class Chain(LabelSequences):
         if self.end:
             tables["end"] = shared[shared.size - k :]
         return tables
+
+    def shared_from(self, tables: dict[str, Array]) -> Array:
+        """Return the shared parts of such tables: the inverse of `shared_tables`."""
+        return np.concatenate([table.ravel() for table in tables.values()])
 
     def label_and_step_scores(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
         tables = self.tables(theta)

@@ -112,7 +112,7 @@ def _exportable(tagger: Tagger) -> ChainClassifier:
         raise ValueError("Other tools have no place for models of segments; train with model='chain'.")
     derived = getattr(tagger, "derived_", DerivedColumns())
     misfits = {
-        "constraints on labels": chain.constraints is not None,
+        "constraints on labels": chain.constraints is not None or chain.structure_.forbidden is not None,
         "weights for the first and last label": chain.start or chain.end,
         "a map of rows": hasattr(chain, "row_transformer_"),
         "arrays beside words": tagger.n_arrays_ or getattr(tagger.features_, "n_arrays_", 0),
