@@ -12,7 +12,7 @@ from scipy import sparse
 
 from model_files import rewrite
 from structlearn import MulticlassClassifier, load
-from structlearn.storage.compact import LEAST, compact_arrays, expand_array
+from structlearn.storage.compact import LEAST, compact_arrays, expand_array, from_gaps, to_gaps
 
 MODELS = Path(__file__).parent / "models"
 VALUES = {
@@ -49,12 +49,32 @@ def test_what_is_read_is_what_was_written(data):
     array = data.draw(arrays(dtype, shape, elements=VALUES[dtype.kind], fill=st.just(dtype.type(0))))
     packed, shapes = compact_arrays({"a": array, "b": np.arange(3)})
     assert ("a" in packed) != ("a" in shapes)
-    found = packed["a"] if "a" in packed else expand_array("a", shape, packed["a:index"], packed["a:value"])
+    where = packed.get("a:gaps" if dtype == np.float32 else "a:index")
+    found = packed["a"] if where is None else expand_array("a", shape, where, packed["a:value"])
     assert (found.dtype, found.shape) == (dtype, shape)
     assert found.tobytes() == array.tobytes()
-    # A third is the most that is worth it.
+    # A third is the most that is worth it; two thirds where positions take a byte.
     n_present = np.count_nonzero(array.view(f"u{dtype.itemsize}"))
-    assert ("a" in shapes) == (array.size >= LEAST and 3 * n_present < array.size)
+    most = 2 * array.size if dtype == np.float32 else array.size
+    assert ("a" in shapes) == (array.size >= LEAST and 3 * n_present < most)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gaps_are_positions(seed):
+    rng = np.random.default_rng(seed)
+    index = np.cumsum(rng.choice([1, 2, 254, 255, 256, 509, 510, 511, 100_000], size=rng.integers(0, 50)))
+    index = index - rng.integers(0, 2)
+    assert from_gaps(to_gaps(index)).tolist() == index.tolist()
+    assert to_gaps(index).dtype == np.uint8
+
+
+def test_gaps_that_do_not_fit_are_refused():
+    value = np.ones(2, dtype=np.float32)
+    for gaps in ([1], [1, 1, 1], [0, 3], [3, 0], [255, 255]):
+        with pytest.raises(ValueError, match="'a'"):
+            expand_array("a", (9,), np.array(gaps, dtype=np.uint8), value)
+    with pytest.raises(ValueError, match="outside"):
+        expand_array("a", (9,), np.array([1, 9], dtype=np.uint8), value)
 
 
 def test_models_are_as_large_as_what_they_know(path):

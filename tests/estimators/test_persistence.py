@@ -359,6 +359,11 @@ def test_models_of_tables_of_format_9_keep_loading():
     np.testing.assert_allclose(model.decision_function(X), expected["scores"], atol=1e-12)
 
 
+def test_small_taggers_of_format_10_keep_loading():
+    model, expected = load(MODELS / "v10-small.safetensors"), expected_of("v10-small")
+    assert_answers(model, expected["X"], expected)
+
+
 def test_there_is_a_file_of_every_format():
     from structlearn.storage.model_file import VERSION
 

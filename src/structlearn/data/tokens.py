@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.errors import doubt_one_sequence
+from structlearn.core.memo import Memo
 from structlearn.core.wording import count_of, list_names
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.text import Lines, content, is_blank, kept_line, open_text
@@ -113,6 +114,8 @@ class Tokens:
         The line of each token in the file.
     text : list of str
         The file's lines with their ends, if they were asked for.
+    memo : Memo
+        What was made of the columns, which texts with the same columns share.
     """
 
     columns: dict[str, Column]
@@ -122,6 +125,7 @@ class Tokens:
     layout: FileLayout = field(default_factory=lambda: FileLayout(" ", (), 0))
     lines: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     text: list[str] = field(default_factory=list)
+    memo: Memo = field(default_factory=Memo)
 
     @classmethod
     def from_sentences(cls, sentences: Sequence[Sequence], names: Sequence[str] = ("word",)) -> Tokens:
@@ -150,7 +154,7 @@ class Tokens:
         there[sentences] = True
         tokens = np.repeat(there, self.lengths)
         columns = {name: Column(codes[tokens], strings) for name, (codes, strings) in self.columns.items()}
-        return Tokens(columns, self.lengths[there], self.aliases)
+        return Tokens(columns, self.lengths[there], self.aliases, memo=self.memo)
 
     def column(self, name: str) -> Column:
         """Return the column of a name, an alias or a number; DataError if there is none."""

@@ -6,6 +6,7 @@ its header; the header's form; the shapes of its arrays; each array's hash.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -16,7 +17,15 @@ from typing import Any
 import numpy as np
 
 import structlearn
-from structlearn.storage.compact import check_density, compact_arrays, expand_array, whole_shapes
+from structlearn.storage.compact import (
+    GAPS,
+    INDEX,
+    VALUE,
+    check_density,
+    compact_arrays,
+    expand_array,
+    whole_shapes,
+)
 from structlearn.storage.schema import check_form
 from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 
@@ -24,12 +33,15 @@ FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed; since 4, rows
 #: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated;
 #: since 7, models may be inside a model; since 8, tokens may have arrays beside them; since 9, rows may be
-#: those of a table. A file without any of these is written as 3, for versions that read no more.
-VERSION = 9
-_WITHOUT_TABLES, _WITHOUT_ARRAYS = 8, 7
+#: those of a table; since 10, weights may be 32-bit floats, and positions gaps. A file without any of these
+#: is written as 3, for versions that read no more.
+VERSION = 10
+_WITHOUT_FLOATS, _WITHOUT_TABLES, _WITHOUT_ARRAYS = 9, 8, 7
 #: Transformers that version 9 has brought.
 _OF_TABLES = {"ColumnTransformer", "FunctionTransformer", "OneHotEncoder", "SimpleImputer"}
 _WITHOUT_MODELS, _WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 6, 5, 4, 3
+#: Names of weights, also of models inside.
+_WEIGHTS = re.compile(rf"(bundled:[^:]*:)*weights(:{VALUE})?")
 #: How deep models may lie in models.
 _DEEPEST = 4
 #: A row of the history: iteration, passes, oracle calls, seconds, primal, dual, gap.
@@ -72,13 +84,22 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
     packed, shapes = compact_arrays({name: np.ascontiguousarray(array) for name, array in tensors.items()})
-    about = {"format": FORMAT, "version": _least_version(header), "library": structlearn.__version__}
+    least = VERSION if _has_floats(packed) else _least_version(header)
+    about = {"format": FORMAT, "version": least, "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
+
+
+def _has_floats(packed: Mapping[str, np.ndarray]) -> bool:
+    """Whether weights are 32-bit floats, or positions gaps."""
+    return any(
+        name.endswith(f":{GAPS}") or (_WEIGHTS.fullmatch(name) and array.dtype == np.float32)
+        for name, array in packed.items()
+    )
 
 
 def _least_version(header: Mapping[str, Any]) -> int:
     if any(step["name"] in _OF_TABLES for step in header.get("row_map", ())):
-        return VERSION
+        return _WITHOUT_FLOATS
     if header["notes"].get("arrays") or header.get("features", {}).get("n_arrays"):
         return _WITHOUT_TABLES
     if "bundled" in header:
@@ -159,7 +180,7 @@ class ModelFile:
     def _entry(self, name: str) -> TensorEntry:
         """Return what the file holds of an array: all of it, or what is not zero."""
         name = self._prefix + name
-        return self._file.entries[f"{name}:value" if name in self._sparse else name]
+        return self._file.entries[f"{name}:{VALUE}" if name in self._sparse else name]
 
     def load(self, name: str, *, sized: bool = False) -> np.ndarray:
         """Return an array, its hash compared; numbers must be finite, but those of the history.
@@ -173,12 +194,13 @@ class ModelFile:
                 return self._finite(name, whole)
             if not sized:
                 check_density(name, shape, prod(self._entry(name).shape))
-            value = self._finite(name, f"{whole}:value")
-            return expand_array(name, shape, self._file.load(f"{whole}:index"), value)
+            value = self._finite(name, f"{whole}:{VALUE}")
+            index = next(one for one in (f"{whole}:{GAPS}", f"{whole}:{INDEX}") if one in self._file.entries)
+            return expand_array(name, shape, self._file.load(index), value)
 
     def n_nonzero(self, name: str) -> int:
         """Return the number of entries of an array that are not zero."""
-        return int(np.count_nonzero(self._file.load(f"{name}:value" if name in self._sparse else name)))
+        return int(np.count_nonzero(self._file.load(f"{name}:{VALUE}" if name in self._sparse else name)))
 
     def _finite(self, name: str, part: str) -> np.ndarray:
         found = self._file.load(part)

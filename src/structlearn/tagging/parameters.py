@@ -66,6 +66,9 @@ class TaggerParameters:
     keep_names : bool, optional
         Keep the names of features that come by name (dicts, files of CRFsuite), however many. By default,
         names are kept below a million.
+    keep_weights : bool
+        Write model files with all weights in 64 bits. By default, files of models with at least 100,000
+        weights have 32 bits per weight, and leave out weights of at most 0.0005 in absolute value.
     loss : {"auto", "softmax", "hinge", "sparsemax", "perceptron"}
         "softmax" is the conditional random field, which "auto" stands for unless `chain_options` have a cost,
         or a solver of another loss alone. `chain_.loss_` tells which it was.
@@ -107,6 +110,7 @@ class TaggerParameters:
     context: int | None = None
     span_lexicon: bool = False
     keep_names: bool | None = None
+    keep_weights: bool = False
     loss: str = "auto"
     regularization: float | None = None
     penalty: str = "l2"

@@ -24,6 +24,7 @@ from structlearn.tagging.parameters import CHAIN, SEGMENTS
 from structlearn.tagging.patterns.features import PatternFeatures, features_of
 from structlearn.tagging.pipeline import taggers_of
 from structlearn.tagging.plan import Plan
+from structlearn.tagging.small import shrink_model
 
 #: the name of the vocabulary in a model file
 FEATURES = "features"
@@ -67,6 +68,8 @@ class StoredTagger(FeaturedWords):
     """How a tagger is written and read."""
 
     chain_: Any
+    #: whether `fit` has seen that all features are 0 or 1
+    _indicators: bool = False
     #: what another tool's file had that a tagger has no place for
     origin_: ForeignOrder
 
@@ -84,8 +87,8 @@ class StoredTagger(FeaturedWords):
         `plan` says which columns of a training file it looks at; without one, files have the tagger's columns
         in their order, and the label last.
         """
-        chain = self._fitted_estimator()
-        if isinstance(self.features_, TokenFeatures):
+        chain, features = self._to_write()
+        if isinstance(features, TokenFeatures):
             return Bundle(
                 chain, {"task": self._task_of_file(self.task), **named_notes(), **self._stored_parameters()}
             )
@@ -97,7 +100,14 @@ class StoredTagger(FeaturedWords):
             parameters["parameters"]["columns"] = list(self.columns)
         notes = {"task": self._task_of_file(self.task), **notes, **parameters}
         kept = {name: one.bundle() for name, one in (self.taggers or {}).items()}
-        return Bundle(chain, notes, self.derived_.texts(), self.arrays(), bundled=kept)
+        return Bundle(chain, notes, self.derived_.texts(), self.arrays(features), bundled=kept)
+
+    def _to_write(self) -> tuple[Any, TextFeatures | TokenFeatures]:
+        """Return the chain and its features as a file is to hold them; what a file held stays as it is."""
+        chain = self._fitted_estimator()
+        if self.keep_weights or not self._indicators:
+            return chain, self.features_
+        return shrink_model(chain, self.features_, self.n_arrays_)
 
     def _own_plan(self) -> Plan:
         """Return the plan of files that have the tagger's columns in their order, and the label last."""
@@ -127,11 +137,12 @@ class StoredTagger(FeaturedWords):
             told["origin"] = self.origin_._asdict()
         return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions, **told}
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self, features: TextFeatures | None = None) -> dict[str, Array]:
         """Return the vocabulary, the derived columns, and the strings that make names of features."""
+        features = features or self.features_
         return {
-            FEATURES: self.features_.keys_,
-            **stored_strings(self.features_),
+            FEATURES: features.keys_,
+            **stored_strings(features),
             **self.derived_.arrays(),
         }
 

@@ -29,6 +29,7 @@ from structlearn.tagging.features import TextFeatures
 from structlearn.tagging.models import check_model, new_model
 from structlearn.tagging.pruning import drop_unused
 from structlearn.tagging.raw import PENN, TaggedToken, tag_pieces, tag_text
+from structlearn.tagging.small import has_indicators
 from structlearn.tagging.stored import StoredTagger
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Tagger(StoredTagger, BaseEstimator):
         doubt_labels(y, spans=self.task in OF_SPANS)
         with counting_seconds():
             rows = self.prepare(X, y)
+            self._indicators = has_indicators(rows)
             self.chain_.fit(rows, y, **({} if client is None else {"client": client}))
         self._drop_unused()
         return self

@@ -57,13 +57,15 @@ def tag(
 
 def _tagger(model: Path, jobs: int) -> Tagger:
     from structlearn.cli.tasks.lookup import open_model
+    from structlearn.storage.model_file import refuse_damaged
     from structlearn.tagging.raw import check_words_only
     from structlearn.tagging.tagger import Tagger
 
     bundle, task = open_model(model)
     if task.estimator != "ChainClassifier":
         raise ValueError(f"Models of the task {bundle.notes['task']} do not label words; tag takes taggers.")
-    tagger = Tagger.load(model)
+    with refuse_damaged(model):
+        tagger = Tagger.of(bundle)
     check_words_only(tagger)
     tagger.chain_.set_params(n_jobs=jobs)
     return tagger

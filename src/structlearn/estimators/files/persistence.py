@@ -21,6 +21,7 @@ from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.sequences import SequenceEstimator
 from structlearn.estimators.training.fresh_fit import has_other_layout, keep_layout
 from structlearn.solvers.solution import History, Row
+from structlearn.storage.compact import narrow_floats
 from structlearn.storage.model_file import (
     ModelFile,
     nested_name,
@@ -107,7 +108,7 @@ def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
         **features,
     }
     tensors = {
-        "weights": estimator.weights_,
+        "weights": narrow_floats(estimator.weights_),
         "history": history_array(estimator.history_),
         **{f"fitted:{name}": value for name, value in large.items()},
         **{f"{_OF_MAP}{name}": value for name, value in arrays_of_map.items()},
@@ -186,7 +187,7 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
         estimator.certificate_ = forms.read_certificate(file.header["certificate"])
         estimator.history_ = history_of(file.load("history"))
         texts = {name: text_lines(text) for name, text in file.load_all("text:").items()}
-    estimator.weights_ = file.load("weights", sized=True)
+    estimator.weights_ = file.load("weights", sized=True).astype(np.float64, copy=False)
     if _LABEL_WEIGHTS in file.shapes:
         estimator.label_weights_ = file.load(_LABEL_WEIGHTS, sized=True)
     keep_layout(estimator)

@@ -7,9 +7,8 @@ lists join names by ":". Sentences are read one at a time into compact integers;
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, Self
 
@@ -18,15 +17,19 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.forms import count
+from structlearn.core.packed_strings import PackedStrings
 from structlearn.core.sentences import ParameterError
 from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.token_arrays import array_names
+from structlearn.estimators.inputs.token_places import PlaceMemo, placed_entries
 from structlearn.estimators.inputs.token_reading import TokenReader
 from structlearn.storage.schema import check_form
 
 #: Vocabularies of fewer features keep their names unless told otherwise.
 FEW = 1_000_000
 _MOST_BITS = 30
+#: what is made of the vocabulary when it is needed
+_CACHED = ("_place_of", "_sorted_keys", "_memo")
 _FORM = {"n_features": count, "min_count": count, "hash_bits": int | None, "n_arrays?": count}
 
 
@@ -109,6 +112,10 @@ class TokenFeatures:
 
     def transform(self, X: Iterable[Any], noun: str = "Token") -> NamedRows:
         """Encode a text; features that training never saw are left out. `noun` is what a token is called."""
+        if not self.n_arrays_:
+            placed = placed_entries(X, self._memo)
+            if placed is not None:
+                return self._stack(*placed)
         read = TokenReader(noun).read(X)
         read.arrays.check(self.n_arrays_)
         return self._encode(read, self.places(list(read.names)))
@@ -131,13 +138,28 @@ class TokenFeatures:
 
     def _with(self, names: list[str] | None, keys: Array | None) -> Self:
         self.names_, self.keys_ = names, np.empty(0, dtype=np.uint64) if keys is None else keys
-        for cached in ("_place_of", "_sorted_keys"):
+        for cached in _CACHED:
             self.__dict__.pop(cached, None)
         return self
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is only kept to be faster."""
+        return {name: value for name, value in vars(self).items() if name not in _CACHED}
+
+    def keep(self, used: Array) -> None:
+        """Forget the features of a vocabulary that a mask leaves out."""
+        if self.names_ is None:
+            self._with(None, self.keys_[used])
+        else:
+            self._with([name for name, one in zip(self.names_, used.tolist()) if one], None)
 
     @cached_property
     def _place_of(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names_ or ())}
+
+    @cached_property
+    def _memo(self) -> PlaceMemo:
+        return PlaceMemo(self.places)
 
     @cached_property
     def _sorted_keys(self) -> tuple[Array, Array]:
@@ -158,14 +180,22 @@ class TokenFeatures:
     def _encode(self, read: TokenReader, places: Array) -> NamedRows:
         codes, data = read.entries
         columns = places[codes] if codes.size else codes
+        sizes = np.diff(np.array([0, *read.ends]))
+        found = self._stack(columns, data, sizes, np.array(read.lengths, dtype=np.int64))
+        if not self.n_arrays_:
+            return found
+        beside = read.arrays.rows(self.places(array_names(self.n_arrays_)), self.n_features)
+        return replace(found, rows=found.rows + beside)
+
+    def _stack(self, columns: Array, data: Array, sizes: Array, lengths: Array) -> NamedRows:
+        """Return rows of tokens, each of so many entries; those without a column are left out."""
         kept = (columns >= 0) & (data != 0)
-        indptr = np.concatenate([[0], np.cumsum(kept)])[np.array([0, *read.ends])]
-        shape = (len(read.ends), self.n_features)
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        indptr = np.concatenate([[0], np.cumsum(kept)])[ends]
+        shape = (sizes.size, self.n_features)
         X = sparse.csr_matrix((data[kept], columns[kept].astype(np.int32), indptr), shape=shape)
         X.sum_duplicates()
-        if self.n_arrays_:
-            X = X + read.arrays.rows(self.places(array_names(self.n_arrays_)), self.n_features)
-        return NamedRows(X, np.array(read.lengths, dtype=np.int64), self)
+        return NamedRows(X, lengths, self)
 
     # ---- in model files --------------------------------------------------------------------------------
 
@@ -231,4 +261,4 @@ def _bytes(name: str) -> bytes:
 
 def _keys(names: list[str]) -> Array:
     """Return 64-bit hashes of names."""
-    return np.frombuffer(b"".join(blake2b(_bytes(one), digest_size=8).digest() for one in names), dtype="<u8")
+    return PackedStrings.of(names).hashes()

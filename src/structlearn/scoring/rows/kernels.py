@@ -16,14 +16,13 @@ from structlearn.core.contract import (
     scoring_workspace,
     squared_norm,
 )
-from structlearn.core.kernels import implements, jitable, kernel, leaf, operation
+from structlearn.core.kernels import implements, jitable, leaf, operation
 from structlearn.core.prefetching import CACHE_LINE, prefetch_line
 from structlearn.scoring.rows.storage import (
     DenseRows,
     SparseRows,
     entry,
     extent,
-    row_product,
     row_scores,
 )
 
@@ -327,19 +326,3 @@ def clear_squares(x: Array) -> float:
     for j in range(x.size):
         x[j] = 0.0
     return total
-
-
-@kernel
-def fill_gram(scoring: RowsWithGram) -> None:
-    """Compute the Gram matrix of the rows of each example that is not too long, the constant included."""
-    constant = 1.0 if scoring.intercept else 0.0
-    for i in range(scoring.first.size - 1):
-        a, at = scoring.first[i], scoring.gram_first[i]
-        if scoring.gram_first[i + 1] == at:
-            continue
-        length = scoring.first[i + 1] - a
-        for t in range(length):
-            for u in range(t + 1):
-                value = row_product(scoring.rows, a + t, a + u) + constant
-                scoring.gram[at + t * length + u] = value
-                scoring.gram[at + u * length + t] = value

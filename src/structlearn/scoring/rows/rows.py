@@ -17,7 +17,8 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.scoring.base import Scoring, check_csr, contiguous, starts, starts_of
-from structlearn.scoring.rows.kernels import LONGEST_GRAM, LabelledRows, fill_gram
+from structlearn.scoring.rows.grams import fill_gram
+from structlearn.scoring.rows.kernels import LONGEST_GRAM, LabelledRows
 from structlearn.scoring.rows.seen_kernels import SeenRows
 from structlearn.scoring.rows.storage import DenseRows, SparseRows, count_nonzeros, take_nonzeros
 
@@ -110,7 +111,7 @@ class RowScoring(LabelScoring):
         gram, gram_first = self._gram_room()
         record = self._bare_record._replace(gram=gram, gram_first=gram_first)
         if not self._single:
-            fill_gram(record)
+            fill_gram(record, self.X.shape[1])
             return record
         for first, last in self.chunks():  # single rows: nothing to compile
             gram[first:last] = self._squares(first, last)

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
-from structlearn.scoring.rows.kernels import fill_gram
+from structlearn.scoring.rows.grams import fill_gram
 from structlearn.scoring.rows.rows import LabelScoring, compiled_rows
 from structlearn.scoring.rows.seen_kernels import SeenRows
 from structlearn.scoring.rows.storage import entry, extent
@@ -99,7 +99,7 @@ class SeenRowScoring(LabelScoring):
     def record(self) -> SeenRows:
         gram, gram_first = self._gram_room()
         record = self._bare_record._replace(gram=gram, gram_first=gram_first)
-        fill_gram(record)
+        fill_gram(record, self.X.shape[1])
         return record
 
     def _part_norms(self, first: int, last: int) -> Array:

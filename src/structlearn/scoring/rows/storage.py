@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from structlearn.core.contract import Array
 from structlearn.core.kernels import implements, leaf, operation
 from structlearn.core.products import times_matrix
@@ -63,11 +61,6 @@ def entry(rows: DenseRows | SparseRows, at: int, k: int) -> Any:
 
 
 @operation
-def row_product(rows: DenseRows | SparseRows, row: int, other: int) -> Any:
-    """Return the inner product of two rows."""
-
-
-@operation
 def row_scores(
     rows: DenseRows | SparseRows, row: int, w: Array, first: int, stride: int, theta: Array
 ) -> None:
@@ -116,31 +109,3 @@ def _dense_scores(rows: DenseRows, row: int, w: Array, first: int, stride: int, 
 def _sparse_scores(rows: SparseRows, row: int, w: Array, first: int, stride: int, theta: Array) -> None:
     a, b = rows.indptr[row], rows.indptr[row + 1]
     times_matrix(rows.data[a:b], rows.indices[a:b], w, first, stride, theta)
-
-
-@implements(row_product, DenseRows)
-@leaf
-def _dense_product(rows: DenseRows, row: int, other: int) -> float:
-    total = 0.0
-    for j in range(rows.X.shape[1]):
-        total += np.float64(rows.X[row, j]) * np.float64(rows.X[other, j])
-    return total
-
-
-@implements(row_product, SparseRows)
-@leaf
-def _sparse_product(rows: SparseRows, row: int, other: int) -> float:
-    """Merge the sorted indices."""
-    p, p_end = rows.indptr[row], rows.indptr[row + 1]
-    q, q_end = rows.indptr[other], rows.indptr[other + 1]
-    total = 0.0
-    while p < p_end and q < q_end:
-        if rows.indices[p] == rows.indices[q]:
-            total += np.float64(rows.data[p]) * np.float64(rows.data[q])
-            p += 1
-            q += 1
-        elif rows.indices[p] < rows.indices[q]:
-            p += 1
-        else:
-            q += 1
-    return total

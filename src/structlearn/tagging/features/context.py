@@ -26,8 +26,9 @@ from structlearn.tagging.features.derived import LearntColumns, Stored, read_str
 from structlearn.tagging.features.features import TextFeatures
 from structlearn.tagging.features.nearby import Nearby, longest_nearby, usual_nearby
 from structlearn.tagging.features.runs import is_capitalised
+from structlearn.tagging.features.small_weights import as_floats, without_small
 from structlearn.tagging.features.templates import Template
-from structlearn.tagging.features.usual import BLOCK, known_text
+from structlearn.tagging.features.usual import BLOCK, known_texts
 
 #: Fewer sentences, of which all labels are known, teach no context.
 FEWEST = 2 * BLOCK
@@ -37,6 +38,8 @@ MOST = 100_000
 COLUMNS = ("nearby", "within")
 #: The first pass leaves out rarer features, and ends at this gap.
 MIN_COUNT, TOL = 2, 0.05
+#: Its weights are left out up to this absolute value: its answers are only features.
+NEAR_ZERO = 5e-3
 #: Of a limit on seconds, the shares by which the chains of both halves and of the whole must have ended.
 SHARES = (0.3, 0.4, 0.5)
 _KIND = "context"
@@ -55,6 +58,7 @@ class Context:
     reach : sentences to either side that are near
     labels : of the first pass
     chain : the first pass
+    near_zero : weights up to this absolute value are forgotten once it is learnt
     """
 
     features: TextFeatures
@@ -62,6 +66,7 @@ class Context:
     reach: int
     labels: list[str] = field(default_factory=list)
     chain: ChainClassifier = field(default_factory=ChainClassifier)
+    near_zero: float = NEAR_ZERO
 
     @property
     def columns(self) -> list[str]:
@@ -91,7 +96,7 @@ class Context:
         max_seconds : the limit on the training that the first pass is for, of which it takes a half at most
         """
         limits = [None if max_seconds is None else share * max_seconds for share in SHARES]
-        known: list[list[Any]] = [[known_text(label) for label in sentence] for sentence in y]
+        known: list[list[Any]] = [*known_texts(y)]
         self.labels = sorted({label for one in known for label in one if label is not None})
         self.features.fit(tokens)
         whole = np.array([None not in one for one in known])
@@ -109,7 +114,19 @@ class Context:
             )
         those = np.flatnonzero(whole)
         self.chain = _train_first_pass(self._rows(tokens.some(those)), [known[i] for i in those], limits[-1])
+        self._forget_small()
         return self._add_columns(tokens, found)
+
+    def _forget_small(self) -> None:
+        """Forget weights near zero, and the features that have no others."""
+        size, n = self.chain.coef_.size, self.chain.n_features_in_
+        table = without_small(self.chain.weights_[:size].reshape(n, -1), self.near_zero)
+        used: Array = np.asarray(table.any(axis=1))
+        used[0] |= not used.any()
+        if self.features.hash_bits is None:
+            self.features.keep(used)
+            table, self.chain.n_features_in_ = table[used], int(used.sum())
+        self.chain.weights_ = np.concatenate([table.ravel(), as_floats(self.chain.weights_[size:])])
 
     def _label_by_chain(
         self,
@@ -186,7 +203,7 @@ def check_context(reach: object) -> int:
 
 def n_known(y: Sequence[Any]) -> int:
     """Count the sentences whose labels are all known."""
-    return sum(all(known_text(label) is not None for label in one) for one in y)
+    return sum(None not in one for one in known_texts(y))
 
 
 def first_features(templates: Sequence[Template], min_count: int, hash_bits: int | None) -> TextFeatures:
@@ -200,8 +217,11 @@ def _train_first_pass(
 ) -> ChainClassifier:
     """Train a first pass, whose limit counts from where `counting_seconds` began."""
     chain = ChainClassifier(
-        loss="softmax", regularization=1 / len(rows), tol=TOL, max_seconds=max_seconds, random_state=0
+        loss="softmax",
+        regularization=1 / len(rows),
+        tol=TOL,
+        features="all",
+        max_seconds=max_seconds,
+        random_state=0,
     )
-    chain.fit(rows, labels)
-    chain.weights_ = chain.weights_.astype(np.float32).astype(np.float64)  # as a model file has them
-    return chain
+    return chain.fit(rows, labels)

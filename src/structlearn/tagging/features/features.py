@@ -20,7 +20,8 @@ from structlearn.core.sentences import ParameterError
 from structlearn.data import Tokens
 from structlearn.tagging.features.keys import KeyTable, add_atom
 from structlearn.tagging.features.templates import Templates, parse_templates
-from structlearn.tagging.features.views import text_hash, view_codes
+from structlearn.tagging.features.text_views import TextViews
+from structlearn.tagging.features.views import text_hash
 
 _MOST_BITS = 30
 
@@ -118,7 +119,8 @@ class TextFeatures:
         there = places >= 0
         indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         indices = places[there]
-        X = sparse.csr_matrix((np.ones(indices.size), indices, indptr), shape=(len(places), self.n_features))
+        ones = np.ones(indices.size, dtype=np.float32)
+        X = sparse.csr_matrix((ones, indices, indptr), shape=(len(places), self.n_features))
         X.sum_duplicates()  # vocabularies go template by template: their rows are sorted already
         return X
 
@@ -133,17 +135,12 @@ class TextFeatures:
 
     def keys(self, tokens: Tokens) -> Iterator[Array]:
         """Yield the key of each token, template by template; zero where there is no feature."""
-        first = np.concatenate([[0], np.cumsum(tokens.lengths)])
-        columns = {name: tokens.column(name) for name in self.columns}
-        values: dict[tuple[str, str], tuple[Array, Array]] = {}
+        views = TextViews(tokens)
         for template in self.templates:
             keys = np.full(tokens.n_tokens, text_hash(str(template)), dtype=np.uint64)
             for atom in template.atoms:
-                kind = atom.column, atom.view
-                if kind not in values:
-                    values[kind] = view_codes(atom.view, columns[atom.column], first)
-                codes, hashed = values[kind]
-                add_atom(hashed, codes, first, atom.offset, keys)
+                codes, hashes = views.view(atom.column, atom.view)
+                add_atom(hashes, codes, views.first, atom.offset, keys)
             yield keys
 
 

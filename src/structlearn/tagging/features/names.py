@@ -13,13 +13,14 @@ import numpy as np
 
 from structlearn.core.bits import MULTIPLIERS, SHIFTS
 from structlearn.core.contract import Array
+from structlearn.core.packed_strings import hash_strings
 from structlearn.data import Tokens
 from structlearn.data.tokens import Column
 from structlearn.tagging.features.features import TextFeatures
 from structlearn.tagging.features.keys import OUTSIDE
 from structlearn.tagging.features.runs import SENTENCE_VIEWS, possible_values
 from structlearn.tagging.features.templates import Atom, Template
-from structlearn.tagging.features.views import hashes, text_hash, view_named
+from structlearn.tagging.features.views import text_hash, view_named
 from structlearn.tagging.patterns.features import PatternFeatures
 
 #: Combinations of values of all atoms but the last that are tried at most.
@@ -142,7 +143,7 @@ def _table(atom: Atom, strings: Sequence[str]) -> tuple[Array, list[str]]:
     outside = {2 * k: _before(k) for k in range(1, 1 - atom.offset)}
     outside |= {2 * k + 1: _after(k) for k in range(atom.offset)}
     ends = np.array([OUTSIDE * code % _ONE_TO_64 for code in outside], dtype=np.uint64)
-    return np.concatenate([hashes(str, texts), ends]), [*texts, *outside.values()]
+    return np.concatenate([hash_strings(texts), ends]), [*texts, *outside.values()]
 
 
 def mix_array(x: Array) -> Array:

@@ -134,6 +134,8 @@ class Resources:
         if first is None or not self.context or y is None or n_known(y) < FEWEST:
             return tokens, derived
         part = Context(first, self.word, self.context)
+        if self.parameters.keep_weights:
+            part.near_zero = 0.0
         learnt = [one for one in derived.parts if isinstance(one, UsualLabels | SpanLexicon)]
         seconds = (self.parameters.chain_options or {}).get("max_seconds")
         return part.learn(tokens, y, learnt, seconds), DerivedColumns((*derived.parts, part))

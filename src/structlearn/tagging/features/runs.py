@@ -11,9 +11,10 @@ from itertools import groupby, product
 #: From the words of a sentence to the view of each; None is no view, and so no feature.
 SentenceView = Callable[[Sequence[str]], list[str | None]]
 
-_LONGEST = 5
+#: Runs and places count up to this; quotations of as many words are long.
+LONGEST = 5
 #: Words that open or close a quotation.
-_MARKS = frozenset(['"', "''", "``", "'", "\u00ab", "\u00bb", "\u201c", "\u201d"])
+MARKS = frozenset(['"', "''", "``", "'", "\u00ab", "\u00bb", "\u201c", "\u201d"])
 
 
 def is_capitalised(word: str) -> bool:
@@ -52,7 +53,7 @@ def place(words: Sequence[str]) -> list[str | None]:
     found: list[str | None] = []
     for capitalised, run in groupby(words, is_capitalised):
         n = len(list(run))
-        places = (f"{min(k, _LONGEST)}/{min(n, _LONGEST)}" for k in range(1, n + 1))
+        places = (f"{min(k, LONGEST)}/{min(n, LONGEST)}" for k in range(1, n + 1))
         found.extend(places if capitalised else ["0"] * n)
     return found
 
@@ -64,7 +65,7 @@ def quotation(words: Sequence[str]) -> list[str | None]:
     themselves a mark. "O" outside.
     """
     found: list[str | None] = ["O"] * len(words)
-    marks = [at for at, word in enumerate(words) if word in _MARKS]
+    marks = [at for at, word in enumerate(words) if word in MARKS]
     for a, b in zip(marks[::2], marks[1::2]):
         inside = words[a + 1 : b]
         kind = _kind(inside)
@@ -77,7 +78,7 @@ def quotation(words: Sequence[str]) -> list[str | None]:
 def _kind(words: Sequence[str]) -> str:
     """Return the length and the letters of a quotation."""
     n = len(words)
-    length = "0" if n == 0 else "1" if n == 1 else "few" if n < _LONGEST else "many"
+    length = "0" if n == 0 else "1" if n == 1 else "few" if n < LONGEST else "many"
     capitals = sum(map(is_capitalised, words))
     return f"{length} {'X' if n and is_capitalised(words[0]) else 'x'}{'X' if 2 * capitals > n else 'x'}"
 
@@ -108,6 +109,6 @@ def possible_values(view: str, words: Sequence[str]) -> list[str]:
     if view in ("first", "last"):
         return list(filter(is_capitalised, words))
     if view == "place":
-        return ["0", *(f"{k}/{n}" for n in range(1, _LONGEST + 1) for k in range(1, n + 1))]
+        return ["0", *(f"{k}/{n}" for n in range(1, LONGEST + 1) for k in range(1, n + 1))]
     kinds = product(("0", "1", "few", "many"), ("XX", "Xx", "xX", "xx"), ('" ', "B", "I", "E", ' "'))
     return ["O", *map(" ".join, kinds)]

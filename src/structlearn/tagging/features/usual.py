@@ -81,7 +81,7 @@ class UsualLabels:
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
         """Learn from a training text, and add to it columns that do not see the labels of their block."""
-        flat = [known_text(label) for sentence in labels for label in sentence]
+        flat = [label for sentence in known_texts(labels) for label in sentence]
         self.labels = sorted({label for label in flat if label is not None})
         place: dict[str | None, int] = {label: k for k, label in enumerate(self.labels)}
         y = np.array([place.get(label, -1) for label in flat], dtype=np.int64)
@@ -161,7 +161,15 @@ class UsualLabels:
 
 def known_text(label: object) -> str | None:
     """Return a label as text; None where it is not known (or only a set of which it is one)."""
+    if type(label) is str:
+        return label
     return None if label is None or isinstance(label, set | frozenset | list | tuple) else str(label)
+
+
+def known_texts(labels: Sequence[Any]) -> list[list[str | None]]:
+    """Return the labels of sentences as text, None where they are not known."""
+    plain = (one.tolist() if isinstance(one, np.ndarray) else one for one in labels)
+    return [[known_text(label) for label in one] for one in plain]
 
 
 def _counts(rows: Array, y: Array, shape: tuple[int, int]) -> sparse.csr_matrix:

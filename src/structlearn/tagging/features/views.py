@@ -1,40 +1,38 @@
-"""Views of a string: what of a cell a feature looks at. Each distinct string is looked at once.
+"""Views of a string: what of a cell a feature looks at.
 
-Views that depend on the sentence are in `runs`.
+Views that depend on the sentence are in `runs`; `text_views` makes all views of a whole text, compiled.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from hashlib import blake2b
-from itertools import groupby, pairwise
+from itertools import groupby
 
-import numpy as np
-
-from structlearn.core.contract import Array
-from structlearn.data import Column
 from structlearn.tagging.features.runs import SENTENCE_VIEWS
 
 #: None: the string has no such view (a suffix longer than the word), and so no feature.
 View = Callable[[str], str | None]
 
-_LONGEST_RUN = 4
+#: Runs of one kind of characters are cut at this by `pattern`.
+LONGEST_RUN = 4
 _AFFIX = re.compile(r"(prefix|suffix)([1-9][0-9]?)")
 
 
 def shape(text: str) -> str:
     """Return the kinds of characters, runs of one kind written once: "McDonald-4x" is "XxXx-dx"."""
-    return "".join(kind for kind, _ in groupby(map(_kind, text)))
+    return "".join(kind for kind, _ in groupby(map(character_kind, text)))
 
 
 def pattern(text: str) -> str:
     """Return the kinds of characters, runs of one kind cut at four: "McDonald-4x" is "XxXxxxx-dx"."""
-    runs = (list(run) for _, run in groupby(map(_kind, text)))
-    return "".join("".join(run[:_LONGEST_RUN]) for run in runs)
+    runs = (list(run) for _, run in groupby(map(character_kind, text)))
+    return "".join("".join(run[:LONGEST_RUN]) for run in runs)
 
 
-def _kind(character: str) -> str:
+def character_kind(character: str) -> str:
+    """Return X for an upper-case letter, x for another letter, d for a digit, else the character itself."""
     if character.isupper():
         return "X"
     if character.isalpha():
@@ -67,38 +65,21 @@ def view_named(name: str) -> View:
     """Return the view of a string by its name; ValueError that lists all if there is none."""
     if name in _VIEWS:
         return _VIEWS[name]
-    affix = _AFFIX.fullmatch(name)
+    affix = affix_of(name)
     if affix is None:
         raise ValueError(f"There is no view {name!r} of a column; use {NAMES}.")
-    size = int(affix[2])
-    piece = slice(size) if affix[1] == "prefix" else slice(-size, None)
+    side, size = affix
+    piece = slice(size) if side == "prefix" else slice(-size, None)
     return lambda text: text[piece] if len(text) >= size else None
+
+
+def affix_of(name: str) -> tuple[str, int] | None:
+    """Return "prefix" or "suffix" and the size, if a view is one of these."""
+    affix = _AFFIX.fullmatch(name)
+    return (affix[1], int(affix[2])) if affix else None
 
 
 def text_hash(text: str) -> int:
     """64 bits of a string, the same on every machine; never 0, which stands for nothing."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") or 1
-
-
-def hashes(view: View, strings: Iterable[str]) -> Array:
-    """Return the hash of the view of each string; 0 if there is none."""
-    seen = (view(text) for text in strings)
-    return np.array([0 if text is None else text_hash(text) for text in seen], dtype=np.uint64)
-
-
-def view_codes(name: str, column: Column, first: Array) -> tuple[Array, Array]:
-    """Return a column as codes of the tokens and hashes of what the view of this name makes of each code.
-
-    Sentence i is the tokens first[i]:first[i + 1].
-    """
-    if name not in SENTENCE_VIEWS:
-        return column.codes, hashes(view_named(name), column.strings)
-    cells = [column.strings[code] for code in column.codes.tolist()]
-    view = SENTENCE_VIEWS[name]
-    seen: list[str | None] = []
-    for a, b in pairwise(first.tolist()):
-        seen += view(cells[a:b])
-    codes = {text: code for code, text in enumerate(dict.fromkeys(seen))}
-    values = [0 if text is None else text_hash(text) for text in codes]
-    return np.array([codes[text] for text in seen], dtype=np.int32), np.array(values, dtype=np.uint64)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.packed_strings import hash_strings
 from structlearn.data import Tokens
 from structlearn.estimators.inputs.spans import spans
 from structlearn.storage.schema import check_form
@@ -18,7 +19,7 @@ from structlearn.tagging.features.keys import KeyTable
 from structlearn.tagging.features.lexicon import PhraseList
 from structlearn.tagging.features.names import mix_array
 from structlearn.tagging.features.usual import BLOCK
-from structlearn.tagging.features.views import View, hashes, shape, text_hash
+from structlearn.tagging.features.views import View, shape, text_hash
 
 #: Lower-case words of at most this many letters ("of", "and") are their own shape.
 _SHORT = 3
@@ -153,7 +154,7 @@ class WholeSegments:
     def _values(self, tokens: Tokens, view: View, word: str | None = None) -> Array:
         """Return the hash of a view of each word."""
         column = tokens.column(word or self.word)
-        return hashes(view, column.strings)[column.codes]
+        return hash_strings([*map(view, column.strings)])[column.codes]
 
     def to_stored(self) -> Stored:
         """Return what a model file holds of it."""

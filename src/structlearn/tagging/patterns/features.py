@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.packed_strings import hash_strings
 from structlearn.core.sentences import ParameterError
 from structlearn.data import Tokens
 from structlearn.data.tokens import Column
@@ -19,7 +20,6 @@ from structlearn.estimators.inputs.token_features import FEW
 from structlearn.storage.errors import DataError
 from structlearn.tagging.features.features import TextFeatures
 from structlearn.tagging.features.templates import Templates, parse_templates
-from structlearn.tagging.features.views import text_hash
 from structlearn.tagging.patterns.reading import Pattern, PatternCell, outside
 
 
@@ -32,7 +32,7 @@ class Made(NamedTuple):
     @property
     def hashes(self) -> Array:
         """The hash of each string."""
-        return np.array([text_hash(one) for one in self.strings], dtype=np.uint64)
+        return hash_strings(self.strings)
 
 
 class PatternFeatures(TextFeatures):
@@ -93,7 +93,7 @@ class PatternFeatures(TextFeatures):
     def with_names(self, names: list[str]) -> Self:
         """Take a vocabulary of strings."""
         self.names_ = names
-        return self.with_keys(np.array([text_hash(name) for name in names], dtype=np.uint64))
+        return self.with_keys(hash_strings(names))
 
     def keep(self, used: Array) -> None:
         """Forget the features of a vocabulary that a mask leaves out."""
