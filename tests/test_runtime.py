@@ -12,6 +12,8 @@ import pytest
 import structlearn.runtime
 from structlearn import BinaryClassifier, ChainClassifier, Tagger
 from structlearn.runtime import load
+from structlearn.storage import compact
+from structlearn.tagging import small
 
 FILE = Path(structlearn.runtime.__file__)
 WORDS = ("The", "a", "dog", "Cats", "runs", "U.S.", "1987", "état", "x-Ray", "the")
@@ -77,6 +79,19 @@ def test_it_answers_as_the_whole_library(tmp_path, name):
         new = words(new)
     given = form(new)
     assert [one.tolist() for one in alone.predict(given)] == [one.tolist() for one in whole.predict(given)]
+
+
+def test_small_files_are_read_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(small, "FEW", 10)
+    monkeypatch.setattr(small, "NEAR_ZERO", 0.3)
+    monkeypatch.setattr(compact, "LEAST", 10)
+    X, y = sentences(400, seed=0)
+    path = tmp_path / "m.safetensors"
+    Tagger(random_state=0, templates="word[-2..2] word[-1]&word word&word[1]").fit(words(X), y).save(path)
+    assert b"weights:gaps" in path.read_bytes()
+    new = words(sentences(200, seed=1)[0])
+    for a, b in zip(load(path).predict(new), Tagger.load(path).predict(new), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_a_chain_of_named_features(tmp_path):

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-#: Per token, the columns and the weights of its features.
-Rows = list[list[tuple[int, float]]]
+Rows = list[list[tuple[int, float]]]  # per token, the columns and the weights of its features
 _TYPES = {"F64": "<f8", "F32": "<f4", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1"}
 _TYPES |= {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "BOOL": "?"}
-_VERSION, _LONGEST_HEADER, _OUTSIDE, _ALL = 9, 1 << 28, 0x9E3779B97F4A7C15, (1 << 64) - 1
+_VERSION, _LONGEST_HEADER, _OUTSIDE, _ALL = 10, 1 << 28, 0x9E3779B97F4A7C15, (1 << 64) - 1
 _ATOM = re.compile(r"(\w+?)(?:\.([a-z]+)(\d*))?(?:\[(-?\d+)\])?")
 _CELL = re.compile(r"%([xX])\[(@?)([-+]?\d+),(\d+)\]")
 _ELSE = "; use structlearn.load."
@@ -51,9 +50,10 @@ def _arrays(header: Any, entries: Any, data: bytes) -> dict[str, np.ndarray]:
         begin, end = entry["data_offsets"]
         found[name] = np.frombuffer(data[begin:end], _TYPES[entry["dtype"]]).reshape(entry["shape"])
     for name, shape in header.get("sparse", {}).items():
-        whole = np.zeros(shape, found[f"{name}:value"].dtype)
-        whole.reshape(-1)[found[f"{name}:index"]] = found[f"{name}:value"]
-        found[name] = whole
+        value, gaps = found[f"{name}:value"], found.get(f"{name}:gaps")  # 255 stands for 255 places more
+        index = found[f"{name}:index"] if gaps is None else (np.cumsum(gaps, dtype=np.int64) - 1)[gaps != 255]
+        found[name] = np.zeros(shape, value.dtype)
+        found[name].reshape(-1)[index] = value
     return found
 
 
