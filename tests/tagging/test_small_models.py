@@ -36,13 +36,15 @@ def scores(tagger: Tagger, X: object) -> np.ndarray:
     """Return the score of each label at each token."""
     chain = tagger.chain_
     rows = tagger.rows(X).rows
-    return np.asarray(rows @ chain.coef_.T)
+    found = rows @ chain.coef_.T
+    return found if isinstance(found, np.ndarray) else found.toarray()
 
 
+@pytest.mark.parametrize("features", ["all", "seen"])
 @pytest.mark.parametrize("form", [list, as_dicts], ids=["words", "names"])
-def test_scores_of_a_small_file_differ_by_what_is_said(form, tmp_path):
+def test_scores_of_a_small_file_differ_by_what_is_said(form, features, tmp_path):
     X, y = sentences(0)
-    tagger = Tagger(random_state=0, tol=1e-3).fit(form(X), y)
+    tagger = Tagger(random_state=0, tol=1e-3, features=features).fit(form(X), y)
     tagger.save(tmp_path / "small")
     again, test = load(tmp_path / "small"), form(sentences(1)[0])
     assert again.features_.n_features < tagger.features_.n_features

@@ -16,6 +16,8 @@ from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.token_arrays import array_names
 from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.weights.seen_choice import seen_in
+from structlearn.scoring import SeenPairs
 from structlearn.tagging.features import TextFeatures
 from structlearn.tagging.features.small_weights import as_floats, without_small
 
@@ -40,30 +42,56 @@ def shrink_model(chain: Any, features: Features, n_arrays: int) -> tuple[Any, Fe
     """
     if not can_shrink(chain):
         return chain, features
-    table = np.asarray(chain.weights_[: chain.coef_.size]).reshape(chain.n_features_in_, -1)
-    kept = _always_kept(features, n_arrays)
-    small = without_small(table, NEAR_ZERO, kept)
-    used = small.any(axis=1) | kept
-    found, own = copy(chain), features
-    if features.hash_bits is None:
-        used[0] |= not used.any()  # a vocabulary of nothing is none
-        small, own = small[used], copy(features)
-        own.keep(used[: features.n_features])
-        found.n_features_in_ = int(used.sum())
-    found.weights_ = np.concatenate([small.ravel(), as_floats(chain.weights_[chain.coef_.size :])])
+    kept, found = _always_kept(features, n_arrays), copy(chain)
+    stay = kept if features.hash_bits is None else np.ones_like(kept)  # hashes have no vocabulary
+    pairs = seen_in(chain)
+    used = _shrink_table(found, kept, stay) if pairs is None else _shrink_pairs(found, pairs, kept, stay)
+    if used.all():
+        return found, features
+    own = copy(features)
+    own.keep(used[: features.n_features])
     if isinstance(own, TokenFeatures):
         found.features_ = own
     return found, own
 
 
+def _shrink_table(chain: Any, kept: Array, stay: Array) -> Array:
+    """Leave weights near zero out of a table of features and labels; return which features stay."""
+    table, others = np.split(np.asarray(chain.weights_), [chain.coef_.size])
+    small = without_small(table.reshape(chain.n_features_in_, -1), NEAR_ZERO, kept)
+    used = _used(small.any(axis=1) | stay)
+    chain.n_features_in_ = int(used.sum())
+    chain.weights_ = np.concatenate([small[used].ravel(), as_floats(others)])
+    return used
+
+
+def _shrink_pairs(chain: Any, pairs: SeenPairs, kept: Array, stay: Array) -> Array:
+    """Leave pairs of a feature and a label out whose weights are near zero; return which features stay."""
+    weights, others = np.split(np.asarray(chain.weights_), [pairs.label.size])
+    owner = np.repeat(np.arange(pairs.n_features), np.diff(pairs.first))
+    large = (np.abs(weights) > NEAR_ZERO) | kept[owner]
+    counts = np.bincount(owner[large], minlength=pairs.n_features)
+    used = _used((counts > 0) | stay)
+    chain.n_features_in_ = int(used.sum())
+    chain.pair_starts_ = np.concatenate([[0], np.cumsum(counts[used])])
+    chain.pair_labels_ = pairs.label[large & used[owner]]
+    chain.weights_ = as_floats(np.concatenate([weights[large & used[owner]], others]))
+    return used
+
+
+def _used(found: Array) -> Array:
+    """Return which features stay: at least one, since a vocabulary of nothing is none."""
+    found[0] |= not found.any()
+    return found
+
+
 def can_shrink(chain: Any) -> bool:
-    """Whether a model is a large fitted chain with a weight for each feature and label."""
+    """Whether a model is a large fitted chain whose features score labels alone."""
     if not isinstance(chain, ChainClassifier) or not hasattr(chain, "weights_"):
         return False
     if chain.weights_.size < FEW:
         return False
-    given = chain.transition_features, chain.row_transformer
-    return all(one is None for one in given) and not hasattr(chain, "pair_starts_")
+    return chain.transition_features is None and chain.row_transformer is None
 
 
 def _always_kept(features: Features, n_arrays: int) -> Array:
