@@ -22,8 +22,7 @@ from structlearn.core.contract import Array
 from structlearn.core.rounding import Magnitude
 from structlearn.problem.objective import Objective
 from structlearn.problem.regularizers import Shannon
-from structlearn.scoring.rows.rows import LabelScoring, RowScoring
-from structlearn.scoring.rows.seen import SeenRowScoring
+from structlearn.scoring.rows.rows import LabelScoring
 from structlearn.structures.base import SparseVertices
 from structlearn.structures.chain.chain import Chain
 
@@ -86,18 +85,11 @@ class Stretches:
         whole = self.whole
         if not self.borders.size:
             return whole
-        scoring, labels = self._scoring(), self.labels[self.rows]
+        scoring = scoring_of(whole).of_rows(self.rows, self.end - self.begin + 1)
+        labels = self.labels[self.rows]
         gold = whole.structure.encode_many(np.split(labels, scoring.first[1:-1]), scoring.shapes)
         owner = np.searchsorted(scoring_of(whole).first, self.begin, side="right") - 1
         return StretchObjective(whole, scoring, gold, self._clamps(labels).ravel(), owner)
-
-    def _scoring(self) -> LabelScoring:
-        whole = scoring_of(self.whole)
-        options = {"n_shared": whole.n_shared, "intercept": whole.intercept, "sparsify": whole.sparsify}
-        rows, lengths = whole.X[self.rows], self.end - self.begin + 1
-        if isinstance(whole, SeenRowScoring):
-            return SeenRowScoring(rows, lengths, whole.n_labels, whole.pairs, **options)
-        return RowScoring(rows, lengths, whole.n_labels, **options)
 
     def _clamps(self, labels: Array) -> Array:
         """Return what is added to scores, of shape (n_rows, n_labels)."""

@@ -21,7 +21,7 @@ PIECES = 4
 
 
 class Question(NamedTuple):
-    """Scores, and the number of the instance, -1 where there are none."""
+    """Scores of one example, and the number of its instance, or -1 if examples have no instances."""
 
     theta: Array
     which: int

@@ -76,6 +76,14 @@ class LabelScoring(Scoring):
     def _bare_record(self) -> LabelledRows | SeenRows:
         return self.record
 
+    @abstractmethod
+    def of_rows(self, rows: Array, lengths: Array) -> LabelScoring:
+        """Return the scoring of other examples, with the same weights, whose rows are these."""
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"n_shared": self.n_shared, "intercept": self.intercept, "sparsify": self.sparsify}
+
     def _gram_room(self) -> tuple[Array, Array]:
         """Return room for the Gram matrices of examples that are not too long, and where each begins."""
         lengths, longest = np.diff(self.first), min(LONGEST_GRAM, self.X.shape[1] + self.intercept)
@@ -97,6 +105,9 @@ class RowScoring(LabelScoring):
         self._single = bool((np.asarray(lengths) == 1).all())
         self.isotropic = self.n_shared == 0 and self._single
         self.n_weights = (X.shape[1] + self.intercept) * n_labels + self.n_shared
+
+    def of_rows(self, rows: Array, lengths: Array) -> RowScoring:
+        return RowScoring(self.X[rows], lengths, self.n_labels, **self._options)
 
     @cached_property
     def _bare_record(self) -> LabelledRows:

@@ -88,6 +88,9 @@ class SeenRowScoring(LabelScoring):
         self.pairs = pairs
         self.n_weights = pairs.label.size + self.intercept * n_labels + self.n_shared
 
+    def of_rows(self, rows: Array, lengths: Array) -> SeenRowScoring:
+        return SeenRowScoring(self.X[rows], lengths, self.n_labels, self.pairs, **self._options)
+
     @cached_property
     def _bare_record(self) -> SeenRows:
         """The record without Gram matrices: enough to score."""

@@ -74,7 +74,7 @@ class ChainTables:
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
-    """ValueError if a name is there twice, or there are none."""
+    """Raise ValueError if a name occurs twice, or if there are no names."""
     if not names:
         raise ValueError(f"it has no {what}")
     if len(set(names)) < len(names):
