@@ -83,12 +83,14 @@ class Magnitude(NamedTuple):
         chunks = scoring.chunks()
         largest = np.zeros((2, scoring.n_examples))
 
+        costs = bool(cost.any())
+
         def look(chunk: tuple[int, int]) -> None:
             first, last = chunk
-            parts = slice(scoring.start[first], scoring.start[last])
-            own = first + np.flatnonzero(np.diff(scoring.start[first : last + 1]))
-            for row, values in zip(largest, (scoring.part_norms(first, last), np.abs(cost[parts]))):
-                row[own] = np.maximum.reduceat(values, scoring.start[own] - parts.start) if own.size else 0.0
+            largest[0, first:last] = scoring.largest_norms(first, last)
+            if costs:
+                parts = np.abs(cost[scoring.start[first] : scoring.start[last]])
+                largest[1, first:last] = largest_of_ranges(parts, scoring.start[first : last + 1])
 
         with in_order(n_jobs) as run:
             for _ in run(look, chunks):
@@ -115,6 +117,14 @@ class Magnitude(NamedTuple):
         reach, cost, mass = (sum(map(mul, fractions, values)) for values in sums)
         most = max(terms), max(entries), max(depth), max(n_weights)
         return cls(reach, cost, mass, *most, sum(n_examples), max(accuracy))
+
+
+def largest_of_ranges(values: Array, start: Array) -> Array:
+    """Return the largest of the values of each range, which begin at start - start[0]; 0 of empty ones."""
+    found, own = np.zeros(start.size - 1), np.flatnonzero(np.diff(start))
+    if own.size:
+        found[own] = np.maximum.reduceat(values, start[own] - start[0])
+    return found
 
 
 def _norm_rounded_up(w: Array) -> float:

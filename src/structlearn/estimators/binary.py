@@ -14,7 +14,7 @@ from structlearn.core.memory import Memory
 from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.inputs.distinct import canonical_examples
+from structlearn.estimators.inputs.distinct import DistinctExamples
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.rows import ClassEstimator
 from structlearn.estimators.scikit import Table, available_if
@@ -100,10 +100,9 @@ class BinaryClassifier(ClassEstimator[Cube]):
             scoring = self._training_row_scoring(rows, structure, memory)
             gold = structure.encode_many(codes[:, None], scoring.shapes)
             cost = self.margin * (1.0 - 2.0 * codes)
-            active, weight = canonical_examples(rows, codes, weight)
-            objective, solution = training_of(self).run(
-                TrainingProblem(structure, scoring, gold, cost, weight, active, memory=memory)
-            )
+            penalty, distinct = self._sparse_penalty(scoring), DistinctExamples(rows, codes, weight)
+            problem = TrainingProblem(structure, scoring, gold, cost, weight, None, penalty, memory, distinct)
+            objective, solution = training_of(self).run(problem)
             if solution.z is not None and objective.regularization > 0:
                 distance = objective.gold_point() - solution.z  # w(z) = 1/lambda sum_i p_i (mu_i - z_i) x_i
                 self.dual_coef_ = (objective.weight * distance / objective.regularization)[None]

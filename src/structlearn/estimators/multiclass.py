@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import Statement
-from structlearn.estimators.choices import cost_options, one_of
+from structlearn.estimators.choices import cost_options
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.inputs.distinct import canonical_examples
+from structlearn.estimators.inputs.distinct import DistinctExamples
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.rows import ClassEstimator
@@ -21,8 +21,9 @@ from structlearn.estimators.scikit import Table, available_if
 from structlearn.estimators.training.fresh_fit import fresh_fit
 from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.estimators.weights.frequencies import most_frequent_best
+from structlearn.estimators.weights.sparse_penalty import PENALTIES
 from structlearn.metrics import Outputs
-from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
+from structlearn.problem.penalties import GroupNorm, Penalty
 from structlearn.problem.registry import CLASSES, LOSSES
 from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
@@ -42,9 +43,10 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
 
     Parameters
     ----------
-    penalty : {"l2", "l1", "group"}
-        R(w): lambda/2 ||w||^2; lambda ||w||_1; or lambda sum_j ||w_j||, the norms of each feature's weights
-        for all classes, so that whole features vanish. The last two need a smooth loss.
+    penalty : str
+        R(w): "l2" is lambda/2 ||w||^2, "l1" is lambda ||w||_1, "elasticnet" is lambda (l1_ratio ||w||_1 +
+        (1 - l1_ratio)/2 ||w||^2), and "group" is lambda sum_j ||w_j||, the norms of each feature's weights
+        for all classes, so that whole features vanish. All but "l2" need a smooth loss.
 
     Attributes
     ----------
@@ -60,8 +62,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     ['red', 'green', 'blue']
     """
 
-    penalty: str = "l2"
-
+    penalties: ClassVar[tuple[str, ...]] = (*PENALTIES, "group")
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count}, ("Simplex",)
     )
@@ -100,17 +101,14 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         scoring = self._training_row_scoring(rows, structure, memory)
         options = cost_options(self.cost, self.classes_)
         gold, cost = gold_and_cost(structure, codes, scoring, memory, **options)
-        active, weight = canonical_examples(rows, codes, weight)
         penalty = self._sparse_penalty(scoring)
-        return TrainingProblem(structure, scoring, gold, cost, weight, active, penalty, memory)
+        distinct = DistinctExamples(rows, codes, weight)
+        return TrainingProblem(structure, scoring, gold, cost, weight, None, penalty, memory, distinct)
 
     def _sparse_penalty(self, scoring: RowScoring) -> Penalty | None:
-        kind = one_of("penalty", self.penalty, ("l2", "l1", "group"))
-        if kind == "l2":
-            return None
-        if kind == "l1":
-            return ElasticNet(self.regularization)
-        return GroupNorm(self.regularization, np.arange(scoring.n_weights) // scoring.n_labels)
+        if self.penalty == "group":
+            return GroupNorm(self.regularization, np.arange(scoring.n_weights) // scoring.n_labels)
+        return super()._sparse_penalty(scoring)
 
     def decision_function(self, X: Table) -> Array:
         """Return scores of shape (n, K); for two classes (n,), the second's minus the first's."""

@@ -16,7 +16,7 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.checking import as_list, check_sample_weight, summed_duplicates
-from structlearn.estimators.inputs.distinct import canonical_examples
+from structlearn.estimators.inputs.distinct import DistinctExamples
 from structlearn.estimators.inputs.frames import column_names, is_frame
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, has_no_cycle
@@ -116,9 +116,9 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
                 lambda: on.size / (on.shape[1] * np.maximum(on.sum(axis=0), 1)),
             )
             gold, cost = gold_and_cost(structure, on, scoring, memory, **options)
-            active, weight = canonical_examples(rows, on, weight)
+            distinct = DistinctExamples(rows, on, weight)
             training_of(self).run(
-                TrainingProblem(structure, scoring, gold, cost, weight, active, memory=memory)
+                TrainingProblem(structure, scoring, gold, cost, weight, memory=memory, distinct=distinct)
             )
         return self
 

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator
-from structlearn.estimators.choices import ON_OVERLAPPING_ROWS, ON_ROWS, ON_WIDE_ROWS, Auto
+from structlearn.estimators.choices import (
+    ON_OVERLAPPING_ROWS,
+    ON_ROWS,
+    ON_SOFTMAX_ROWS,
+    ON_WIDE_ROWS,
+    Auto,
+)
 from structlearn.estimators.inputs.checking import (
     check_sample_weight,
     check_two_classes,
@@ -30,7 +36,10 @@ from structlearn.estimators.scikit import (
 )
 from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem
 from structlearn.estimators.weights.row_weights import RowWeights
+from structlearn.estimators.weights.sparse_penalty import PENALTIES, check_penalty, elastic_net
 from structlearn.metrics import Outputs
+from structlearn.problem.kept_scores import can_keep_scores
+from structlearn.problem.penalties import Penalty
 from structlearn.problem.registry import LOSSES
 from structlearn.scoring import RowScoring
 from structlearn.structures import Cube, LabelGraph, Simplex
@@ -113,16 +122,36 @@ class ClassTraining(EstimatorTraining[C]):
         vectors as long as the weights, and works on all of them in every pass.
         """
         estimator, usual = self.estimator, super().auto_for(problem)
-        if estimator.solver != "auto" or not estimator.regularization > 0:
+        if estimator.solver != "auto":
             return usual
-        if LOSSES[trained_loss(estimator)].family == "smooth":
-            return ON_WIDE_ROWS if problem.scoring.n_weights > WIDE else usual
-        return ON_OVERLAPPING_ROWS if rows_overlap(problem, estimator.regularization) else usual
+        loss = LOSSES[trained_loss(estimator)]
+        if loss.family == "smooth" and problem.scoring.n_weights > WIDE:
+            return ON_WIDE_ROWS
+        if loss.family == "smooth":
+            kept = can_keep_scores(problem.structure, loss.regularizer, problem.scoring, problem.memory)
+            return ON_SOFTMAX_ROWS if kept else usual
+        overlap = estimator.regularization > 0 and rows_overlap(problem, estimator.regularization)
+        return ON_OVERLAPPING_ROWS if overlap else usual
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
-    """One class per example."""
+    """One class per example.
 
+    Parameters
+    ----------
+    penalty : str
+        R(w): "l2" is lambda/2 ||w||^2, "l1" is lambda ||w||_1, and "elasticnet" is lambda (l1_ratio ||w||_1 +
+        (1 - l1_ratio)/2 ||w||^2). All but "l2" need a smooth loss.
+    l1_ratio : float
+        The share of the l1 norm with "elasticnet", from 0 to below 1.
+    """
+
+    penalty: str = "l2"
+    l1_ratio: float = 0.5
+
+    #: what `penalty` may be
+    penalties: ClassVar[tuple[str, ...]] = PENALTIES
     trained_by: ClassVar[type[EstimatorTraining[Any]]] = ClassTraining
     usual_solvers: ClassVar[Auto] = ON_ROWS
     of_cost: ClassVar[tuple[str, ...]] = ("cost",)
@@ -130,6 +159,11 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
     @property
     def usual_losses(self) -> tuple[str, ...]:
         return WITH_MARGINALS
+
+    def _sparse_penalty(self, scoring: RowScoring) -> Penalty | None:
+        """Return R; None for the squared norm."""
+        check_penalty(self, self.penalties)
+        return elastic_net(self)
 
     def _labelled_rows(
         self,
@@ -149,6 +183,8 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
         if self.class_weight is not None:
             by_class = sample_weights(self.class_weight, labels)
             weight = by_class if weight is None else weight * by_class
+            if not weight.any():
+                raise ValueError("Sample weights and class weights leave every example with weight zero.")
         return self.fit_rows(rows, memory), codes, weight
 
 
@@ -158,6 +194,7 @@ def rows_overlap(problem: TrainingProblem[C], regularization: float) -> bool:
     That curvature, the mean of the eigenvalues of sum_i p_i x_i x_i^T, is the mean of ||x_i||^2 over their
     number. Of examples that are alike one is counted, with the weight of all.
     """
+    problem = problem.merged()
     scoring, active = problem.scoring, problem.active
     assert isinstance(scoring, RowScoring)  # noqa: S101
     active = np.arange(scoring.n_examples) if active is None else active

@@ -32,6 +32,7 @@ from structlearn.problem.problem import Predictions as Predictions
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.problem.vertices import dense_blocks, vertices_fit
 from structlearn.scoring.base import Scoring
+from structlearn.structures import Cube
 from structlearn.structures.base import SparseVertices, Structure
 from structlearn.structures.sparsemap import active_set_project
 
@@ -193,6 +194,11 @@ class Objective:
         return not self.regularizer.smooth
 
     @property
+    def couples_labels(self) -> bool:
+        """Whether the labels of a row exclude each other, so that the score of one moves all."""
+        return not isinstance(self.structure, Cube)
+
+    @property
     def is_local(self) -> bool:
         return not self.scoring.n_shared
 
@@ -208,6 +214,10 @@ class Objective:
         return is_implemented(gram, self.scoring.record)
 
     # ---- gold --------------------------------------------------------------------------------------
+
+    def weighted_gold(self, first: int, last: int) -> Array:
+        """Return the local parts of p_i mu_i of a range of examples, end to end."""
+        return self._spread(self.gold, first, last)[0]
 
     @cached_property
     def gold_map(self) -> Array:

@@ -24,8 +24,6 @@ Found = TypeVar("Found")
 Range = tuple[int, int]
 #: Parts that a thread scores and asks for their value at a time: they stay near the processor.
 PARTS_DEALT = 1 << 15
-#: Parts of the examples that are answered together, where a structure answers several at a time.
-PARTS_IN_BATCH = 1 << 20
 
 
 class ExampleBlocks(NamedTuple):
@@ -148,7 +146,7 @@ class Oracle:
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
             return Losses(*found)
 
-        size = PARTS_DEALT if self.batches is None else PARTS_IN_BATCH
+        size = PARTS_DEALT if self.batches is None else self.batches.parts_at_once
         return reduce(Losses.plus, self.all_chunks(one, size), Losses())
 
     def maximizers(
@@ -162,7 +160,7 @@ class Oracle:
         """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time (all, unless given)."""
         gold = self.no_gold if gold is None else gold
         if chunks is None and self.batches is not None:
-            chunks = self.scoring.chunks(PARTS_IN_BATCH)
+            chunks = self.scoring.chunks(self.batches.parts_at_once)
         return self.each_chunk(lambda chunk: self._maximizers(w, cost, weight, gold, *chunk), chunks)
 
     def _maximizers(

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.erased import Erased
+from structlearn.core.rounding import largest_of_ranges
 from structlearn.scoring.erased import ErasedScoring, ScoringRecord, erase_scoring
 from structlearn.scoring.ranges import pullback_range, score_range
 
@@ -76,6 +77,10 @@ class Scoring(ABC):
         """Return ||Phi_i^T e_j|| of the local parts j of examples first .. last - 1. Shared parts have 1."""
         self._check(None, first, last)
         return self._part_norms(first, last)
+
+    def largest_norms(self, first: int, last: int) -> Array:
+        """Return the largest of `part_norms` of each of these examples; 0 of those without local parts."""
+        return largest_of_ranges(self.part_norms(first, last), self.start[first : last + 1])
 
     def _scores(self, w: Array, first: int, last: int) -> Array:
         theta = np.empty(self.start[last] - self.start[first])

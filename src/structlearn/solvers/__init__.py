@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from structlearn.solvers.first_order.gradient import GradientDescent as GradientDescent
     from structlearn.solvers.first_order.gradient import Proximal as Proximal
     from structlearn.solvers.first_order.lbfgs import LBFGS as LBFGS
+    from structlearn.solvers.first_order.newton import Newton as Newton
     from structlearn.solvers.first_order.projected_gradient import ProjectedGradient as ProjectedGradient
+    from structlearn.solvers.first_order.proximal_newton import ProximalNewton as ProximalNewton
     from structlearn.solvers.first_order.steps import ConstantStep as ConstantStep
     from structlearn.solvers.first_order.steps import DiminishingStep as DiminishingStep
     from structlearn.solvers.first_order.steps import PegasosStep as PegasosStep
@@ -80,6 +82,8 @@ _PUBLIC = {
         "Proximal",
     ),
     "first_order.lbfgs": ("LBFGS",),
+    "first_order.newton": ("Newton",),
+    "first_order.proximal_newton": ("ProximalNewton",),
     "first_order.projected_gradient": ("ProjectedGradient",),
     "first_order.steps": (
         "ConstantStep",

@@ -61,12 +61,27 @@ def _chains(objective: Problem) -> str:
     )
 
 
+def _rows(objective: Problem) -> str:
+    from structlearn.problem.kept_scores import can_keep_scores
+    from structlearn.problem.objective import Objective
+
+    if isinstance(objective, Objective) and can_keep_scores(
+        objective.structure, objective.regularizer, objective.scoring, objective.memory
+    ):
+        return ""
+    return (
+        "is for {loss=softmax} of single rows (classes, label sets without pairs) whose scores fit into "
+        "memory; use {solver=lbfgs}"
+    )
+
+
 NEEDS = {
     "regularization": Need("lambda > 0", _regularization),
     "gradient": Need("an objective with a gradient", _gradient),
     "hinge": Need("the hinge", _hinge),
     "local parts": Need("no shared parts", _local_parts),
     "chains": Need("the softmax loss of label sequences", _chains),
+    "rows": Need("the softmax loss of single rows", _rows),
     "exact blocks": Need("one row of features per example and no shared parts", _exact_blocks),
 }
 

@@ -158,8 +158,15 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=6,
         ),
         SolverEntry(
+            *("newton", "structlearn.solvers:Newton", (SMOOTH,)),
+            default="softmax on single rows",
+            when="softmax on tables: classes, label sets without pairs",
+            step="Newton's or quasi-Newton steps; line searches without scoring again",
+            compared=14,
+        ),
+        SolverEntry(
             *("lbfgs", "structlearn.solvers:LBFGS", (SMOOTH,)),
-            default="flat smooth losses",
+            default="other flat smooth losses",
             when="softmax; sparsemax without pairs or transitions",
             step="quasi-Newton on all examples",
             compared=7,
@@ -171,8 +178,14 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=8,
         ),
         SolverEntry(
+            *("proximal-newton", "structlearn.solvers:ProximalNewton", (SMOOTH,)),
+            default="sparse penalties on softmax of single rows",
+            when='penalties "l1", "elasticnet" and "group" on tables: classes, label sets without pairs',
+            step="coordinate descent on a working set, for the second-order model of the losses",
+        ),
+        SolverEntry(
             *("proximal", "structlearn.solvers:Proximal", (SMOOTH, SQUARES)),
-            default="sparse penalties on smooth losses",
+            default="sparse penalties on other smooth losses",
             when='penalties "l1" and "group"; "elasticnet" and `positive=True`, too',
             step="accelerated proximal gradient",
             compared=12,

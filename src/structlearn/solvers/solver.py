@@ -98,6 +98,8 @@ class SolverBase(Generic[State]):
     penalties: ClassVar[tuple[str, ...]] = ("l2",)
     #: names of fields that are no options of the solver where users name it
     not_options: ClassVar[frozenset[str]] = frozenset()
+    #: whether its steps are sums over all examples, so that neither their order nor repetitions matter
+    takes_all_at_once: ClassVar[bool] = False
     certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = False
     resumes: ClassVar[bool] = False

@@ -23,6 +23,9 @@ class BatchAnswers(NamedTuple):
 class BatchOracle(Protocol):
     """What answers several examples at a time; None where single answers are needed for these scores."""
 
+    #: parts of the examples that are best answered together
+    parts_at_once: int
+
     def values(self, lengths: Array, theta: Array, shared: Array) -> Array | None:
         """Return the maxima of examples with these numbers of rows, whose scores are end to end."""
 

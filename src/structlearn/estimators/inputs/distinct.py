@@ -5,6 +5,9 @@ Rows are compared by 64-bit hashes: the sum over a row's entries of a mixing of 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from structlearn.core.bits import mix_bits
@@ -13,6 +16,20 @@ from structlearn.core.kernels import leaf
 from structlearn.estimators.scikit import Rows
 
 ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctExamples:
+    """Rows, their labels and weights, whose distinct examples are looked for when they are asked for."""
+
+    rows: Rows
+    codes: Array
+    weight: Array | None
+
+    @cached_property
+    def found(self) -> tuple[Array, Array]:
+        """What `canonical_examples` returns."""
+        return canonical_examples(self.rows, self.codes, self.weight)
 
 
 def canonical_examples(X: Rows, codes: Array, weight: Array | None) -> tuple[Array, Array]:
@@ -26,8 +43,6 @@ def canonical_examples(X: Rows, codes: Array, weight: Array | None) -> tuple[Arr
     active : first occurrences, sorted by a hash of their contents
     weight : their summed weights; the others' are not to be used
     """
-    if weight is not None and not weight.any():
-        raise ValueError("Sample weights and class weights leave every example with weight zero.")
     hashes = row_hashes(X)
     if codes.ndim == 1:
         add_code_hashes(codes, hashes)

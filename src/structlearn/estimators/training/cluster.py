@@ -86,7 +86,8 @@ class LayOut:
 
     def __call__(self, data: Any, weight: Array | None) -> Laid[Any]:
         estimator = self.kind(**self.parameters)
-        return Laid(estimator, estimator.lay_out(data.X, data.y, weight, classes=data.classes))
+        problem = estimator.lay_out(data.X, data.y, weight, classes=data.classes)
+        return Laid(estimator, problem.merged())
 
 
 def train_on(

@@ -22,6 +22,7 @@ from structlearn.estimators.choices import (
     penalty_of,
     threads,
 )
+from structlearn.estimators.inputs.distinct import DistinctExamples
 from structlearn.estimators.loss_choice import AUTO, trained_loss
 from structlearn.estimators.scikit import drawn_seed, warn_of_convergence
 from structlearn.estimators.training.fresh_fit import former_of, keep_layout
@@ -54,6 +55,15 @@ class TrainingProblem(NamedTuple, Generic[S]):
     active: Array | None = None
     penalty: Penalty | None = None
     memory: Memory | None = None
+    #: examples among which equal ones can be merged, where that has not been done
+    distinct: DistinctExamples | None = None
+
+    def merged(self) -> TrainingProblem[S]:
+        """Return the same problem with equal examples merged, in an order that does not depend on theirs."""
+        if self.distinct is None:
+            return self
+        active, weight = self.distinct.found
+        return self._replace(active=active, sample_weight=weight, distinct=None)
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,8 @@ class EstimatorTraining(Generic[S]):
         self.solver_and_stopping()
         estimator.loss_ = estimator.chosen_loss().name
         solver, stopping = self.solver_and_stopping(self.auto_for(problem))
+        if not getattr(solver, "takes_all_at_once", False):
+            problem = problem.merged()
         objective = self.objective(problem)
         warm = self.warm(objective) if estimator.warm_start else None
         seed = drawn_seed(estimator.random_state)

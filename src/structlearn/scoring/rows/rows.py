@@ -20,7 +20,14 @@ from structlearn.scoring.base import Scoring, check_csr, contiguous, starts, sta
 from structlearn.scoring.rows.grams import fill_gram
 from structlearn.scoring.rows.kernels import LONGEST_GRAM, LabelledRows
 from structlearn.scoring.rows.seen_kernels import SeenRows
-from structlearn.scoring.rows.storage import DenseRows, SparseRows, count_nonzeros, take_nonzeros
+from structlearn.scoring.rows.storage import (
+    DenseRows,
+    SparseRows,
+    add_dense_squares,
+    add_sparse_squares,
+    count_nonzeros,
+    take_nonzeros,
+)
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3
@@ -121,11 +128,10 @@ class RowScoring(LabelScoring):
     def record(self) -> LabelledRows:
         gram, gram_first = self._gram_room()
         record = self._bare_record._replace(gram=gram, gram_first=gram_first)
-        if not self._single:
+        if self._single:
+            gram[:] = self._all_squares
+        else:
             fill_gram(record, self.X.shape[1])
-            return record
-        for first, last in self.chunks():  # single rows: nothing to compile
-            gram[first:last] = self._squares(first, last)
         return record
 
     def label_weights(self, w: Array) -> Array:
@@ -164,15 +170,24 @@ class RowScoring(LabelScoring):
     def _part_norms(self, first: int, last: int) -> Array:
         return np.repeat(np.sqrt(self._row_squares(first, last)), self.n_labels)
 
+    def largest_norms(self, first: int, last: int) -> Array:
+        if not self._single:
+            return super().largest_norms(first, last)
+        return np.sqrt(self._all_squares[first:last])
+
     def _row_squares(self, first: int, last: int) -> Array:
         """Return <x, x> of the rows of a range of examples, the constant included."""
-        return self.record.gram[first:last] if self._single else self._squares(first, last)
+        return self._all_squares[self.first[first] : self.first[last]]
 
-    def _squares(self, first: int, last: int) -> Array:
-        rows = self._rows(first, last)
-        with np.errstate(over="ignore"):  # training refuses what is infinite
-            square = rows * rows if isinstance(rows, np.ndarray) else rows.power(2)
-            return np.asarray(square.sum(axis=1)).ravel() + float(self.intercept)
+    @cached_property
+    def _all_squares(self) -> Array:
+        """<x, x> of every row; infinite where it overflows, which training refuses."""
+        squares, X = np.full(self.X.shape[0], float(self.intercept)), self.X
+        if isinstance(X, np.ndarray):
+            add_dense_squares(_read_only(X), squares)
+        else:
+            add_sparse_squares(_read_only(X.data), _read_only(X.indptr), squares)
+        return squares
 
     def _rows(self, first: int, last: int) -> Array | sparse.csr_matrix:
         """Return the rows of a range of examples, in float64: float32 is for storage."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from structlearn.core.contract import Array
 from structlearn.core.kernels import implements, leaf, operation
 from structlearn.core.products import times_matrix
@@ -45,6 +47,29 @@ def take_nonzeros(X: Array, starts: Array, columns: Array, values: Array) -> Non
             if X[r, j] != 0.0:
                 columns[at], values[at] = j, X[r, j]
                 at += 1
+
+
+# ---- lengths -------------------------------------------------------------------------------------------
+
+
+@leaf
+def add_dense_squares(X: Array, squares: Array) -> None:
+    """squares[r] <- squares[r] + <x_r, x_r>, in float64."""
+    for r in range(X.shape[0]):
+        total = 0.0
+        for j in range(X.shape[1]):
+            total += np.float64(X[r, j]) * np.float64(X[r, j])
+        squares[r] += total
+
+
+@leaf
+def add_sparse_squares(data: Array, indptr: Array, squares: Array) -> None:
+    """Do the same for the rows of a CSR matrix."""
+    for r in range(squares.size):
+        total = 0.0
+        for at in range(indptr[r], indptr[r + 1]):
+            total += np.float64(data[at]) * np.float64(data[at])
+        squares[r] += total
 
 
 # ---- both alike ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -15,6 +16,10 @@ from structlearn.solvers.states import misfit
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the weak Wolfe conditions
 MOST_TRIALS = 120  # of step lengths, each at least half of the one before: features may have any scale
+AT_THE_LIMIT = (
+    "Stopped at the limit of rounding: no step along the search direction lowers the objective; scale the "
+    "features, or raise tol."
+)
 MOST_LONGER = 100.0  # times that a trial may be longer than the one before, when steps are too short
 
 
@@ -27,6 +32,17 @@ class LBFGSState(NamedTuple):
     changes: tuple[Array, ...]
     oracle_calls: int
     finished: str = ""
+
+    def pairs_with(
+        self, step: Array, change: Array, memory: int
+    ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Return the last steps and changes with one more of each, unless rounding hides its curvature."""
+        if memory == 0:
+            return (), ()
+        if float(step @ change) <= 1e-16 * float(change @ change):
+            return self.steps, self.changes
+        first = max(len(self.steps) - memory + 1, 0)
+        return (*self.steps[first:], step), (*self.changes[first:], change)
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,7 @@ class LBFGS(SolverBase[LBFGSState]):
 
     memory: int = 10
     needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
+    takes_all_at_once: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> LBFGSState:
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
@@ -59,8 +76,8 @@ class LBFGS(SolverBase[LBFGSState]):
         return state
 
     def step(self, objective: Objective, state: LBFGSState, rng: np.random.Generator) -> LBFGSState:
-        gradient = _gradient(objective, state.w, state.here)
-        direction = -_apply_inverse(gradient, state.steps, state.changes)
+        gradient = gradient_at(objective, state.w, state.here)
+        direction = -apply_inverse(gradient, state.steps, state.changes)
         slope = float(gradient @ direction)
         low, high = 0.0, np.inf
         length = 1.0 if state.steps else min(1.0, 1.0 / max(float(np.abs(gradient).sum()), 1e-300))
@@ -69,7 +86,7 @@ class LBFGS(SolverBase[LBFGSState]):
             w = state.w + length * direction
             here = objective.predictions(w)
             trials += 1
-            after = _gradient(objective, w, here)
+            after = gradient_at(objective, w, here)
             if here.primal > state.here.primal + SUFFICIENT_DECREASE * length * slope:
                 high = length
             elif (there := float(after @ direction)) < CURVATURE * slope:
@@ -81,18 +98,9 @@ class LBFGS(SolverBase[LBFGSState]):
             length = (low + high) / 2 if np.isfinite(high) else _lengthen(length, slope, there)
         oracle_calls = state.oracle_calls + trials * objective.n_active
         if here.primal >= state.here.primal:
-            done = (
-                "Stopped at the limit of rounding: no step along the search direction lowers the objective; "
-                "scale the features, or raise tol."
-            )
-            return state._replace(oracle_calls=oracle_calls, finished=done)
-        step, change = w - state.w, after - gradient
-        if float(step @ change) <= 1e-16 * float(change @ change):
-            return LBFGSState(w, here, state.steps, state.changes, oracle_calls)
-        keep = self.memory - 1
-        steps = (*state.steps[-keep:], step) if keep else (step,)
-        changes = (*state.changes[-keep:], change) if keep else (change,)
-        return LBFGSState(w, here, steps, changes, oracle_calls)
+            return state._replace(oracle_calls=oracle_calls, finished=AT_THE_LIMIT)
+        kept = state.pairs_with(w - state.w, after - gradient, self.memory)
+        return LBFGSState(w, here, *kept, oracle_calls)
 
     def progress(self, state: LBFGSState) -> Progress:
         return Progress(state.oracle_calls, 0.0, state.finished)
@@ -112,19 +120,29 @@ def candidate_from(objective: Objective, w: Array, here: Predictions) -> Candida
     return Candidate(w, here.primal, objective.dual_of_map(here.dual_map, here.cost))
 
 
-def _gradient(objective: Objective, w: Array, here: Predictions) -> Array:
+def gradient_at(objective: Objective, w: Array, here: Predictions) -> Array:
     return objective.regularization * w - here.dual_map
 
 
-def _apply_inverse(gradient: Array, steps: tuple[Array, ...], changes: tuple[Array, ...]) -> Array:
-    """Multiply the gradient by the inverse Hessian estimate, by the two-loop recursion."""
+def apply_inverse(
+    gradient: Array,
+    steps: tuple[Array, ...],
+    changes: tuple[Array, ...],
+    first: Callable[[Array], Array] | None = None,
+) -> Array:
+    """Multiply the gradient by the inverse Hessian estimate, by the two-loop recursion.
+
+    `first` multiplies by the estimate that the steps correct: a multiple of the identity unless given.
+    """
     q = gradient.copy()
     fractions = []
     for step, change in zip(reversed(steps), reversed(changes)):
         fraction = float(step @ q) / float(step @ change)
         fractions.append(fraction)
         q -= fraction * change
-    if steps:
+    if first is not None:
+        q = first(q)
+    elif steps:
         q *= float(steps[-1] @ changes[-1]) / float(changes[-1] @ changes[-1])
     for step, change, fraction in zip(steps, changes, reversed(fractions)):
         q += (fraction - float(change @ q) / float(step @ change)) * step

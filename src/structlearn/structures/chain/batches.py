@@ -74,6 +74,8 @@ class Forward(NamedTuple):
 class ChainBatches:
     """Marginals of many sequences of a chain that forbids nothing."""
 
+    parts_at_once = 1 << 20
+
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
 

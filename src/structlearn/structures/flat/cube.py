@@ -10,6 +10,7 @@ import numpy as np
 
 from structlearn.core.contract import (
     Array,
+    Record,
     Shape,
     entropy,
     log_partition,
@@ -22,9 +23,10 @@ from structlearn.core.contract import (
 from structlearn.core.forms import count
 from structlearn.core.kernels import implements, leaf
 from structlearn.structures.base import SparseVertices, Weights
+from structlearn.structures.flat.batches import CubeBatches
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.registry import stored
-from structlearn.structures.regularized import no_workspace
+from structlearn.structures.regularized import Entropic, no_workspace
 from structlearn.structures.rows import LabelRow
 
 
@@ -50,6 +52,9 @@ class Cube(LabelRow):
     def record(self) -> CubeRecord:
         return CubeRecord(self.n_labels)
 
+    def batches(self, record: Record) -> CubeBatches | None:
+        return CubeBatches(self.n_labels) if isinstance(record, Entropic) else None
+
     def encode(self, y: object, shape: Shape | None = None) -> Array:
         """Return the 0/1 vector `y` itself, checked."""
         return encode_switches(y, self.n_labels)
@@ -57,7 +62,11 @@ class Cube(LabelRow):
     def encode_many(self, ys: Iterable[object], shapes: Array) -> SparseVertices:
         if not isinstance(ys, np.ndarray):
             return super().encode_many(ys, shapes)
-        example, index = np.nonzero(encode_switches(ys, len(shapes), self.n_labels))
+        on = encode_switches(ys, len(shapes), self.n_labels)
+        if self.n_labels == 1:
+            start = np.concatenate([[0], np.cumsum(on.ravel() != 0)])
+            return SparseVertices(start, np.zeros(start[-1], dtype=np.int64), np.ones(start[-1]))
+        example, index = np.nonzero(on)
         start = np.concatenate([[0], np.cumsum(np.bincount(example, minlength=len(shapes)))])
         return SparseVertices(start, index, np.ones(index.size))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from structlearn.core.contract import (
     Array,
+    Record,
     Shape,
     entropy,
     log_partition,
@@ -23,9 +24,10 @@ from structlearn.core.forms import count
 from structlearn.core.kernels import implements, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.base import SparseVertices, Weights
+from structlearn.structures.flat.batches import SimplexBatches
 from structlearn.structures.flat.sparsemax import sparsemax
 from structlearn.structures.registry import stored
-from structlearn.structures.regularized import no_workspace
+from structlearn.structures.regularized import Entropic, no_workspace
 from structlearn.structures.rows import LabelRow, label_indices, row_costs
 
 
@@ -49,6 +51,9 @@ class Simplex(LabelRow):
     @property
     def record(self) -> SimplexRecord:
         return SimplexRecord(self.n_labels)
+
+    def batches(self, record: Record) -> SimplexBatches | None:
+        return SimplexBatches(self.n_labels) if isinstance(record, Entropic) else None
 
     def most_entries(self, shape: Shape) -> int:
         return 1
