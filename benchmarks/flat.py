@@ -301,7 +301,7 @@ def problems():
         return by_largest(X, y - 0.5)
 
     shapes = {
-        "dense 2,000 x 2,000": lambda: np.asfortranarray(rng(0).standard_normal((2000, 2000))),
+        "dense 2,000 x 2,000": lambda: rng(0).standard_normal((2000, 2000)),
         "sparse 20,000 x 20,000": lambda: rare(20_000, 20_000, 50)[0],
     }
     for shape, X in shapes.items():

@@ -26,6 +26,7 @@ SMOOTH = ("sdca", "seg", "lbfgs", "gradient", "subgradient", "cutting-plane", "p
 BENT = ("sdca", "seg", "subgradient", "cutting-plane")  # where the squared norm leaves parts out
 PLANES = ("cutting-plane", "n-slack")  # a pass takes longer, the more there have been
 ORDERS = ("permutation", "uniform", "gap")
+NORMS = ("l1", "elasticnet", "group")
 
 
 class Kind(NamedTuple):
@@ -104,7 +105,15 @@ def _kinds() -> list[Kind]:
         seen = {"hinge": ("auto", "bcfw", "bcfw dense", "fw"), "softmax": ("sdca", "seg", "lbfgs")}
         found += _all(chains.SeenChains, seen, layout)
         found += _all(chains.LongChains, {"softmax": ("stretches",)}, layout)
-    return [*found, Kind(chains.LongChains, "softmax", "stretches", rows[0], "elasticnet")]
+    found += [Kind(chains.LongChains, "softmax", "stretches", rows[0], "elasticnet")]
+    for layout in rows:
+        found += [
+            Kind(some.Binary, "logistic", "newton", layout),
+            Kind(some.Multiclass, "softmax", "newton", layout),
+            *(Kind(some.Binary, "logistic", "proximal-newton", layout, one) for one in ("l1", "elasticnet")),
+            *(Kind(some.Multiclass, "softmax", "proximal-newton", layout, one) for one in NORMS),
+        ]
+    return [*found, Kind(some.LabelSets, "softmax", "newton", rows[0])]
 
 
 def _all(
@@ -180,6 +189,7 @@ def _options(rng: Rng, kind: Kind) -> dict[str, Callable[[], Any]]:
             "uniform_average": averaging,
         },
         "lbfgs": {"memory": one_of(1, 3)},
+        "newton": {"memory": one_of(1, 3)},
         "gradient": {"step": one_of("backtracking", "constant", "diminishing"), "eta": eta},
         "perceptron": {"order": one_of("permutation", "uniform"), "averaging": averaging},
     }.get(kind.solver.partition(" ")[0], {})

@@ -21,6 +21,8 @@ from structlearn.solvers.loop import TOO_LARGE
 
 #: Rows (or columns) of X that are turned into centred float64 at once.
 AT_ONCE = 2048
+#: Products take only the columns with weights if all are this many times as many.
+FEW_COLUMNS = 4
 
 
 class Design:
@@ -62,9 +64,11 @@ class Design:
         noise = (self.shape[0] + 16) * np.finfo(np.float64).eps * np.abs(beyond)
         self._left = np.where(np.abs(left) > noise, left, 0.0)  # a constant column becomes zero
 
-    def _block(self, rows: slice = slice(None), columns: slice = slice(None)) -> Array:
-        """Return x_i - mean as a dense array."""
+    def _block(self, rows: slice = slice(None), columns: slice | Array = slice(None)) -> Array:
+        """Return x_i - mean as a dense array; not to be changed, for it may be X itself."""
         block = self.X[rows, columns]
+        if isinstance(block, np.ndarray) and not self.centred:
+            return _float64(block)
         if isinstance(block, np.ndarray):
             return (_float64(block) - self.means[columns]) - self._left[columns]
         return block.toarray() - self._left[columns]
@@ -99,7 +103,11 @@ class Design:
         """Return A w."""
         if self.is_sparse:
             return self.root * (self.X @ w - self._left @ w)
-        return self.root * np.concatenate([self._block(rows) @ w for rows in row_slices(self.shape[0])])
+        used: Array | slice = np.flatnonzero(w)
+        if w.size < FEW_COLUMNS * np.size(used):
+            used = slice(None)
+        blocks = (self._block(rows, used) @ w[used] for rows in row_slices(self.shape[0]))
+        return self.root * np.concatenate(list(blocks))
 
     def residual(self, y: Array, w: Array) -> Array:
         """Return y - A w, orthogonal to sqrt(p) as y and A are where they are centred."""

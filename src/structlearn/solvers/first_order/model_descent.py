@@ -1,6 +1,6 @@
 """Coordinate descent on R(w + p) plus the second-order model of the softmax losses of rows.
 
-With residuals r_ki = p_i (mu_ik - z_ik), m_ki = p_i z_ik and t = X p, the model's slope along x_j and label k is
+With residuals r_ki = p_i (mu_ik - z_ik), m_ki = p_i z_ik and t = X p, its slope along x_j and label k is
 
     sum_i x_ij { r_ki - m_ki (1 - z_ik) t_ki }                        labels that are switches
     sum_i x_ij { r_ki - m_ki (t_ki - tau_i) }, tau_i = sum_l z_il t_li      labels that exclude each other
@@ -210,15 +210,27 @@ def descend(columns: Columns, model: Model, norms: Norms, W: Array) -> float:
     for j in range(n_columns):
         for k in range(n_labels):
             bends[j, k] = _bend(columns, j, model.bend[k])
-    fallen = 0.0
-    for _ in range(MOST_SWEEPS):
+    fallen, everything = 0.0, True
+    for _ in range(MOST_SWEEPS):  # after one over all columns, sweeps over those in use, until they settle
         fall = 0.0
         for j in range(n_columns):
+            if not (everything or _is_used(W[j])):
+                continue
             if norms.grouped:
                 fall += _move_group(columns, j, model, norms, bends[j], W[j], aim)
             else:
                 fall += _move_single(columns, j, model, norms, bends[j], W[j])
         fallen += fall
-        if fall <= ENOUGH * fallen:
+        settled = fall <= ENOUGH * fallen
+        if settled and everything:
             break
+        everything = settled
     return fallen
+
+
+@leaf
+def _is_used(w: Array) -> bool:
+    for k in range(w.size):  # noqa: SIM110  (Numba has no generators)
+        if w[k] != 0.0:
+            return True
+    return False

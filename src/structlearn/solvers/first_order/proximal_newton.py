@@ -18,8 +18,8 @@ from structlearn.solvers.registry import NORMS
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
-#: The least number of features in a working set, and how many times those in use it may be.
-SMALLEST, GROWTH = 50, 2
+#: The least number of features in a working set, also as a share of all, and how many times those in use.
+SMALLEST, SHARE, GROWTH = 50, 0.02, 2
 #: A step must bring this share of the decrease that the model promises, and is halved at most so often.
 SUFFICIENT_DECREASE, MOST_HALVINGS = 1e-4, 40
 
@@ -127,7 +127,7 @@ def _look(objective: Objective, w: Array, oracle_calls: int, finished: str) -> P
 def _working_set(W: Array, U: Array, grouped: bool) -> Array:
     """Return the features in use, and as many again of those with the largest u_j, in their order."""
     used = W.any(axis=1)
-    size = max(SMALLEST, GROWTH * int(used.sum()))
+    size = max(SMALLEST, int(SHARE * len(W)), GROWTH * int(used.sum()))
     if size >= len(W):
         return np.arange(len(W))
     pull = np.sqrt((U * U).sum(axis=1)) if grouped else np.abs(U).max(axis=1)
