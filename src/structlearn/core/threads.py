@@ -77,6 +77,8 @@ class Team:
 
         Where one fails, or is interrupted, no further item is begun.
         """
+        if self.n_jobs == 1:
+            return [work(item) for item in items]
         results: list[Any] = [None] * len(items)
         waiting = iter(enumerate(items))
 
@@ -90,6 +92,9 @@ class Team:
 
     def share_out(self, n: int, work: Callable[[int, int], object], least: int = 1) -> None:
         """Split 0 .. n - 1 into one range per thread, each of at least `least`, and call `work` on each."""
+        if self.n_jobs == 1:
+            work(0, n)
+            return
         k = max(1, min(self.n_jobs, n // least))
         self.deal(lambda some: work(*some), list(pairwise(n * j // k for j in range(k + 1))))
 

@@ -48,8 +48,8 @@ class BinaryClassifier(ClassEstimator[Cube]):
         For the hinge "auto" maximises the dual over one example's coefficient, a box, at a time ("bcfw",
         "coordinate-ascent") or, where examples overlap, is the "stochastic-extragradient"; also
         "projected-gradient" (on the whole dual), "subgradient", "stochastic-subgradient", "fw". For smooth
-        losses it is "lbfgs"; also "sdca", "gradient" (solver_options step: "backtracking", "constant",
-        "diminishing"), "proximal".
+        losses it is "newton" ("proximal-newton" with a sparse penalty); also "lbfgs", "sdca", "gradient"
+        (solver_options step: "backtracking", "constant", "diminishing"), "proximal".
 
     Attributes
     ----------

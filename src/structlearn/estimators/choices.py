@@ -33,6 +33,7 @@ ON_ROWS: Auto = {"hinge": ("bcfw",), "smooth": ("lbfgs",)}
 ON_SOFTMAX_ROWS: Auto = {**ON_ROWS, "smooth": ("newton", "proximal-newton", "lbfgs")}
 ON_OVERLAPPING_ROWS: Auto = {**ON_ROWS, "hinge": ("stochastic-extragradient", "bcfw")}
 ON_WIDE_ROWS: Auto = {**ON_ROWS, "smooth": ("sdca", "lbfgs")}
+ON_WIDE_SOFTMAX_ROWS: Auto = {**ON_ROWS, "smooth": ("sdca", "proximal-newton", "lbfgs")}
 ROWS_ON_CLUSTERS: Auto = {"hinge": ("bcfw",), "smooth": ("sdca",)}
 
 #: Weights of labels, by class or by name, or the name of a rule for them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,20 +13,26 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.errors import doubt, doubt_alike
 from structlearn.core.memory import Memory
-from structlearn.estimators.choices import class_costs, one_of
+from structlearn.estimators.choices import Auto, class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.checking import as_list, check_sample_weight, summed_duplicates
 from structlearn.estimators.inputs.distinct import DistinctExamples
 from structlearn.estimators.inputs.frames import column_names, is_frame
 from structlearn.estimators.inputs.layout import gold_and_cost
-from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, has_no_cycle
+from structlearn.estimators.loss_choice import (
+    WITH_DEAR_MARGINALS,
+    WITH_MARGINALS,
+    has_no_cycle,
+    trained_loss,
+)
 from structlearn.estimators.models.linear import model_of
-from structlearn.estimators.rows import FlatEstimator
+from structlearn.estimators.rows import FlatEstimator, smooth_solvers
 from structlearn.estimators.scikit import Table
 from structlearn.estimators.training.fresh_fit import fresh_fit
-from structlearn.estimators.training.running import TrainingProblem, training_of
+from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem, training_of
 from structlearn.estimators.weights.frequencies import most_frequent_best
 from structlearn.metrics import subset_accuracy
+from structlearn.problem.registry import LOSSES
 from structlearn.structures import Cube, LabelGraph
 
 if TYPE_CHECKING:
@@ -39,6 +45,16 @@ _ONE_EACH = (
 
 #: A 0/1 matrix, sets of labels, or a vector of labels.
 LabelSets: TypeAlias = Table | Sequence[Iterable[object]]
+
+
+class LabelSetTraining(EstimatorTraining[Cube | LabelGraph]):
+    """Training of label sets: those without pairs are single rows."""
+
+    def auto_for(self, problem: TrainingProblem[Cube | LabelGraph]) -> Auto:
+        usual = super().auto_for(problem)
+        smooth = LOSSES[trained_loss(self.estimator)].family == "smooth"
+        single = smooth and isinstance(problem.structure, Cube)
+        return smooth_solvers(self.estimator, problem, usual) if single else usual
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -73,6 +89,8 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     """
 
     edges: str | ArrayLike = "all"
+
+    trained_by: ClassVar[type[EstimatorTraining[Any]]] = LabelSetTraining
 
     #: "matrix", "vector" or "sets", as y was
     _form: str = field(init=False)

@@ -16,6 +16,7 @@ from structlearn.estimators.choices import (
     ON_ROWS,
     ON_SOFTMAX_ROWS,
     ON_WIDE_ROWS,
+    ON_WIDE_SOFTMAX_ROWS,
     Auto,
 )
 from structlearn.estimators.inputs.checking import (
@@ -118,18 +119,14 @@ class ClassTraining(EstimatorTraining[C]):
     def auto_for(self, problem: TrainingProblem[C]) -> Auto:
         """Return what solver="auto" stands for on this data.
 
-        Where examples overlap, what is best for one alone is soon undone by the others. L-BFGS keeps twenty
-        vectors as long as the weights, and works on all of them in every pass.
+        Where examples overlap, what is best for one alone is soon undone by the others. Newton's method keeps
+        twenty vectors as long as the weights, and works on all of them in every pass.
         """
         estimator, usual = self.estimator, super().auto_for(problem)
         if estimator.solver != "auto":
             return usual
-        loss = LOSSES[trained_loss(estimator)]
-        if loss.family == "smooth" and problem.scoring.n_weights > WIDE:
-            return ON_WIDE_ROWS
-        if loss.family == "smooth":
-            kept = can_keep_scores(problem.structure, loss.regularizer, problem.scoring, problem.memory)
-            return ON_SOFTMAX_ROWS if kept else usual
+        if LOSSES[trained_loss(estimator)].family == "smooth":
+            return smooth_solvers(estimator, problem, usual)
         overlap = estimator.regularization > 0 and rows_overlap(problem, estimator.regularization)
         return ON_OVERLAPPING_ROWS if overlap else usual
 
@@ -186,6 +183,15 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
             if not weight.any():
                 raise ValueError("Sample weights and class weights leave every example with weight zero.")
         return self.fit_rows(rows, memory), codes, weight
+
+
+def smooth_solvers(estimator: FlatEstimator[Any], problem: TrainingProblem[Any], usual: Auto) -> Auto:
+    """Return what solver="auto" stands for with a smooth loss: `usual` where scores cannot be kept."""
+    loss, scoring = LOSSES[trained_loss(estimator)], problem.scoring
+    kept = can_keep_scores(problem.structure, loss.regularizer, scoring, problem.memory)
+    if scoring.n_weights > WIDE and estimator.regularization > 0:
+        return ON_WIDE_SOFTMAX_ROWS if kept else ON_WIDE_ROWS
+    return ON_SOFTMAX_ROWS if kept else usual
 
 
 def rows_overlap(problem: TrainingProblem[C], regularization: float) -> bool:

@@ -118,11 +118,35 @@ def _is_fine(estimator: Any, X: Any, order: str | None) -> bool:
 # ---- training -------------------------------------------------------------------------------------
 
 
-def checked_examples(estimator: object, *data: object, **options: object) -> Any:
-    """Return X, or X and y, as `validate_data` gives them, as floats."""
+def checked_examples(estimator: Any, *data: Any, **options: Any) -> Any:
+    """Return X, or X and y, as `validate_data` gives them, as floats.
+
+    What needs no change is looked through here; all else, and every refusal, is scikit-learn's.
+    """
+    if options.get("reset", True) and _is_plain(options.get("order"), *data):
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = data[0].shape[1]
+        return data if len(data) > 1 else data[0]
     from sklearn.utils.validation import validate_data
 
     return validate_data(estimator, *data, dtype=FLOATS, **options)
+
+
+def _is_plain(order: str | None, X: Any, y: Any = None) -> bool:
+    """Whether rows and outputs are arrays that training can take as they are."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or 0 in X.shape:
+        return False
+    laid_out = {"C": X.flags.c_contiguous, "F": X.flags.f_contiguous}.get(order or "", True)
+    if y is not None:
+        whole = type(y) is np.ndarray and y.ndim == 1 and y.size == X.shape[0] and y.dtype.kind in "iufbU"
+        laid_out = laid_out and whole and (y.dtype.kind != "f" or bool(np.isfinite(y).all()))
+    return laid_out and is_finite(X)
+
+
+def is_finite(X: Array) -> bool:
+    """Whether all numbers are finite, without an array of answers: a sum tells, unless it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(X, dtype=np.float64))) or bool(np.isfinite(X).all())
 
 
 def checked_table(estimator: Any, X: Any, *y: Any, y_numeric: bool) -> Any:
@@ -136,7 +160,9 @@ def checked_table(estimator: Any, X: Any, *y: Any, y_numeric: bool) -> Any:
 
 
 def check_classes(y: Array) -> None:
-    """Raise ValueError if y is not a target of a classifier."""
+    """Raise ValueError if y is not a target of a classifier; whole numbers and texts are."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU":
+        return
     from sklearn.utils.multiclass import check_classification_targets
 
     check_classification_targets(y)

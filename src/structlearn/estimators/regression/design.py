@@ -103,10 +103,9 @@ class Design:
         """Return A w."""
         if self.is_sparse:
             return self.root * (self.X @ w - self._left @ w)
-        used: Array | slice = np.flatnonzero(w)
-        if w.size < FEW_COLUMNS * np.size(used):
-            used = slice(None)
-        blocks = (self._block(rows, used) @ w[used] for rows in row_slices(self.shape[0]))
+        used = np.flatnonzero(w)
+        taken = used if FEW_COLUMNS * used.size <= w.size else slice(None)
+        blocks = (self._block(rows, taken) @ w[taken] for rows in row_slices(self.shape[0]))
         return self.root * np.concatenate(list(blocks))
 
     def residual(self, y: Array, w: Array) -> Array:

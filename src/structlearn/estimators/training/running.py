@@ -77,9 +77,10 @@ class EstimatorTraining(Generic[S]):
         from structlearn.estimators.advice.learned import warn_of_nothing
 
         estimator = self.estimator
-        self.solver_and_stopping()
+        solver, stopping = self.solver_and_stopping()
         estimator.loss_ = estimator.chosen_loss().name
-        solver, stopping = self.solver_and_stopping(self.auto_for(problem))
+        if estimator.solver == "auto":
+            solver, stopping = self.solver_and_stopping(self.auto_for(problem))
         if not getattr(solver, "takes_all_at_once", False):
             problem = problem.merged()
         objective = self.objective(problem)

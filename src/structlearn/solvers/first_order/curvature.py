@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -90,22 +91,33 @@ def _sample(objective: Objective, scoring: RowScoring, size: int) -> tuple[Array
     return rows, weight / weight.sum(), chosen
 
 
-def _factor(matrix: Array, strength: float) -> Array:
-    """Return a Cholesky factor of matrix + strength I, with a little more where rounding asks for it."""
+class Factored(NamedTuple):
+    """A Cholesky factor of a matrix whose rows and columns were divided by the roots of its diagonal."""
+
+    triangle: Array
+    root: Array
+
+    def solve(self, v: Array) -> Array:
+        """Multiply the columns of v, or v itself, by the inverse."""
+        root = self.root.reshape(-1, *[1] * (v.ndim - 1))
+        return linalg.cho_solve((self.triangle, True), v / root, check_finite=False) / root
+
+
+def factor(matrix: Array, strength: float) -> Factored:
+    """Factor matrix + strength I, in place, with a little more on the diagonal where rounding asks for it."""
     diagonal = np.einsum("ii->i", matrix)
-    least = 1e-12 * max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
-    diagonal += max(strength, least)
-    for more in (0.0, 1e3, 1e6, 1e9, 1e12):
+    diagonal += strength
+    root = np.sqrt(diagonal)
+    root[root == 0.0] = 1.0
+    matrix /= root
+    matrix /= root[:, None]
+    for more in (1e-14, 1e-12, 1e-9, 1e-6, 1e-3):
         try:
-            diagonal += more * least
-            return linalg.cholesky(matrix, lower=True, check_finite=False)
+            diagonal[:] = 1.0 + more
+            return Factored(linalg.cholesky(matrix, lower=True, check_finite=False), root)
         except linalg.LinAlgError:
             continue
-    return np.diag(np.sqrt(np.maximum(diagonal, least)))
-
-
-def _solve(factor: Array, v: Array) -> Array:
-    return linalg.cho_solve((factor, True), v, check_finite=False)
+    return Factored(np.eye(root.size), root)
 
 
 class SampledHessian(Curvature):
@@ -119,7 +131,7 @@ class SampledHessian(Curvature):
         self.n_columns = (scoring.X.shape[1] + scoring.intercept) * scoring.n_labels
         self.size = min(objective.n_active, ROWS_PER_COLUMN * self.n_columns)
         self.sample = _sample(objective, scoring, self.size)
-        self.factor = np.empty((0, 0))
+        self.factored = Factored(np.empty((0, 0)), np.empty(0))
 
     def refine(self) -> None:
         if self.size < self.objective.n_active:
@@ -135,10 +147,10 @@ class SampledHessian(Curvature):
             bend = weight * z[:, a] * (1.0 - z[:, a] if a == b else z[:, b])
             bent = rows * np.sqrt(bend)[:, None]
             hessian[:, a, :, b] = hessian[:, b, :, a] = (1.0 if a == b else -1.0) * (bent.T @ bent)
-        self.factor = _factor(hessian.reshape(d * k, d * k), self.strength)
+        self.factored = factor(hessian.reshape(d * k, d * k), self.strength)
 
     def apply_inverse(self, v: Array, scale: float) -> Array:
-        return _solve(self.factor, v)
+        return self.factored.solve(v)
 
 
 def _coupled_labels(objective: Objective, n_labels: int) -> Iterator[tuple[int, int]]:
@@ -162,16 +174,15 @@ class SecondMoments(Curvature):
         found *= SHRINKAGE * np.outer(diagonal / seen, diagonal / seen)
         np.fill_diagonal(found, diagonal**2)
         self.moments = found
-        self.factored = 0.0
+        self.factored_scale = 0.0
 
     def multiply(self, v: Array) -> Array:
         return (self.moments @ v.reshape(-1, self.n_labels)).ravel()
 
     def apply_inverse(self, v: Array, scale: float) -> Array:
-        if not self.factored / CHANGE <= scale <= self.factored * CHANGE:
-            self.factor = _factor(scale * self.moments, self.strength)
-            self.factored = scale
-        return _solve(self.factor, v.reshape(-1, self.n_labels)).ravel()
+        if not self.factored_scale / CHANGE <= scale <= self.factored_scale * CHANGE:
+            self.factored, self.factored_scale = factor(scale * self.moments, self.strength), scale
+        return self.factored.solve(v.reshape(-1, self.n_labels)).ravel()
 
 
 class Diagonal(Curvature):
