@@ -12,11 +12,10 @@ It rests on private parts of Numba, so that it is used with the versions that it
 
 from __future__ import annotations
 
-import gc
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, update_wrapper
 from inspect import CO_VARARGS
 from typing import Any
@@ -31,6 +30,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import OmittedArg, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.core.typeconv.rules import default_type_manager
+
+from structlearn.core.garbage import no_collection
 
 Options = dict[str, object]
 #: Makes the cache of a function's compiled forms.
@@ -77,23 +78,6 @@ def _turn_on() -> None:
 _turn_on()
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Suspend the garbage collector, which would go through all that Numba holds, over and over.
-
-    It is made up for at the end, not in the middle of training. One thread at a time: others wait for Numba's
-    lock.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-            gc.collect(0)
-
-
 class EntryDispatcher(CPUDispatcher):
     """The dispatcher that Python calls.
 
@@ -130,7 +114,7 @@ class EntryDispatcher(CPUDispatcher):
         return InnerDispatcher(self.py_func, dict(self.targetoptions))
 
     def compile(self, sig: object) -> object:
-        with global_compiler_lock, event.trigger_event(GETTING_READY), _no_collection():
+        with global_compiler_lock, event.trigger_event(GETTING_READY), no_collection():
             return super().compile(sig)
 
     @property
