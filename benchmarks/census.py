@@ -120,7 +120,7 @@ def classes_of(source: Source) -> dict[str, Defined]:
         node.name: Defined(path, node, [base_name(one) for one in node.bases])
         for path, tree in source.trees.items()
         for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and path.stem != "scikit_standins"
+        if isinstance(node, ast.ClassDef) and path.stem != "scikit_bases"
     }
 
 

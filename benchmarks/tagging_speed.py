@@ -136,9 +136,9 @@ def start(model):
     """CPU and wall seconds of processes that load a model and tag one sentence."""
     sentence = "El presidente del Gobierno viajó ayer a Madrid con José Luis García .\n"
     code = f"import structlearn; structlearn.load({str(model)!r}).predict([{sentence.split()!r}])"
-    shell = ["-c", "from structlearn.cli import main; main()", "tag", str(model), "-"]
-    shell += ["--tokenizer", "blanks"]
-    for what, command in {"tag": shell, "predict": ["-c", code]}.items():
+    shell = ["-c", "from structlearn.cli import main; main()", "tag", str(model), "-", "--tokenizer"]
+    commands = {"tag, blanks": [*shell, "blanks"], "tag, penn": [*shell, "penn"], "predict": ["-c", code]}
+    for what, command in commands.items():
         runs = [_process(command, sentence) for _ in range(REPEATS + 1)][1:]
         wall, cpu = (min(one) for one in zip(*runs))
         note(what=f"start, {what}", seconds=wall, cpu_seconds=cpu)

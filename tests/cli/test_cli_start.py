@@ -109,10 +109,16 @@ def test_text_is_aligned_without_what_trained_the_aligner(run, tmp_path):
     assert not imported & set(HEAVY)
 
 
-def test_training_has_scikit_learn(tmp_path):
-    write_libsvm(tmp_path / "data", *rows())
-    _, imported = started(("train", "classify", tmp_path / "data", "--out", tmp_path / "model"))
-    assert "sklearn" in imported
+def test_raw_text_is_tagged_without_what_trained_the_tagger(run, tmp_path):
+    write_chunks(tmp_path / "data")
+    (tmp_path / "text").write_text("the cat runs .\n")
+    _, imported = started(("train", "ner", tmp_path / "data", "--out", tmp_path / "model", "--seed", 0))
+    assert not imported & {"sklearn", "pandas", "scipy.stats", "matplotlib"}
+    tagging = ("tag", tmp_path / "model", tmp_path / "text")
+    expected = run(*tagging).stdout  # and kernels are compiled
+    printed, imported = started(tagging)
+    assert printed == expected
+    assert not imported & set(HEAVY)
 
 
 def test_a_refusal_of_scikit_learn_is_the_same_without_it(run, refused, tmp_path):

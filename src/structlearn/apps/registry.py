@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from structlearn.core.garbage import no_collection
 from structlearn.core.registry import Registry, resolve_name
 
 
@@ -27,6 +28,7 @@ APPLICATIONS: Registry[Application] = Registry(
 )
 
 
+@no_collection()
 def load(path: str | Path, structure: object = None, scoring: object = None) -> Any:
     """Read an estimator from `path`, or the application that keeps one there: a `Tagger` or an `Aligner`.
 

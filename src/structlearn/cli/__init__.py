@@ -5,6 +5,7 @@ Only typer is imported here; each command imports what it needs when it runs, so
 
 from __future__ import annotations
 
+import atexit
 import gc
 import signal
 import sys
@@ -47,7 +48,6 @@ from structlearn.cli.support.errors import (
 from structlearn.cli.support.stdin import check_one_stdin
 from structlearn.cli.support.texts import Command
 from structlearn.core.kernel_cache.compilation import announce_compilation
-from structlearn.core.prediction_only import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 
 
@@ -263,23 +263,16 @@ def main() -> None:
         _stop()
 
 
-#: Commands that use models as they are.
-_PREDICTING = (
-    *(["predict"], ["tag"], ["evaluate"], ["calibrate"], ["conformalize"], ["show"], ["info"]),
-    ["weights"],
-    *(["align", name] for name in ("apply", "show", "project", "phrases", "dictionary")),
-)
 #: New objects before garbage is first looked for: most of what a short command makes are modules, which stay.
-_OBJECTS = 100_000
+_OBJECTS = 300_000
 
 
 def _run() -> None:
     sys.unraisablehook = _unraisable
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell has it ignored
         signal.signal(signal.SIGINT, hear)
-    if any(sys.argv[1 : 1 + len(words)] == words for words in _PREDICTING):
-        promise_only_to_predict()
     _collect_later()
+    atexit.register(gc.freeze)  # the interpreter's last searches would go through all modules
     try:
         app(prog_name="structlearn")
     finally:
@@ -287,12 +280,13 @@ def _run() -> None:
 
 
 def _collect_later() -> None:
-    """Put off the first search for garbage until the modules are there; later ones come as usual."""
+    """Put off the first search for garbage until the modules are there, which later ones leave out."""
     usual = gc.get_threshold()
 
     def after(phase: str, info: object) -> None:
         if phase == "stop" and after in gc.callbacks:
             gc.callbacks.remove(after)
+            gc.freeze()
             gc.set_threshold(*usual)
 
     gc.callbacks.append(after)

@@ -12,21 +12,30 @@ It rests on private parts of Numba, so that it is used with the versions that it
 
 from __future__ import annotations
 
-import gc
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property, update_wrapper
+from inspect import CO_VARARGS
+from typing import Any
 
 import numba
 from numba import types
+from numba._dispatcher import Dispatcher as NumbaDispatcher
 from numba.core import compiler, event
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.dispatcher import OmittedArg, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
+from numba.core.typeconv.rules import default_type_manager
+
+from structlearn.core.garbage import no_collection
 
 Options = dict[str, object]
+#: Makes the cache of a function's compiled forms.
+CacheOf = Callable[[Callable[..., object]], FunctionCache]
 
 #: Numba's event while a kernel is compiled or read back from a cache.
 GETTING_READY = "structlearn:kernel"
@@ -41,11 +50,18 @@ def is_lean() -> bool:
     return version in TRIED and not os.environ.get("STRUCTLEARN_PLAIN_NJIT")
 
 
-def dispatcher(function: Callable[..., object], **options: object) -> CPUDispatcher:
-    """Return a dispatcher that compiles `function` at its first call."""
+def dispatcher(function: Callable[..., object], cache: CacheOf, **options: object) -> CPUDispatcher:
+    """Return a dispatcher that compiles `function` at its first call, or loads it from its cache."""
     if not is_lean():
-        return numba.njit(**options)(function)
-    return EntryDispatcher(function, targetoptions={"nopython": True, "boundscheck": None, **options})
+        compiled = numba.njit(**options)(function)
+        _give_cache(compiled, cache)
+        return compiled
+    return EntryDispatcher(function, cache, {"nopython": True, "boundscheck": None, **options})
+
+
+def _give_cache(compiled: CPUDispatcher, cache: CacheOf) -> None:
+    with suppress(RuntimeError):  # NUMBA_CACHE_LOCATOR_CLASSES asks for what is not there
+        compiled._cache = cache(compiled.py_func)
 
 
 def _turn_on() -> None:
@@ -62,32 +78,43 @@ def _turn_on() -> None:
 _turn_on()
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Suspend the garbage collector, which would go through all that Numba holds, over and over.
-
-    It is made up for at the end, not in the middle of training. One thread at a time: others wait for Numba's
-    lock.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-            gc.collect(0)
-
-
 class EntryDispatcher(CPUDispatcher):
-    """The dispatcher that Python calls."""
+    """The dispatcher that Python calls.
 
-    def __init__(self, py_func: Callable[..., object], targetoptions: Options) -> None:
-        super().__init__(py_func, {}, targetoptions)
-        self.inner = InnerDispatcher(py_func, dict(targetoptions))
+    Most kernels that a process imports are never called in it, and to make two dispatchers and a cache for
+    each takes longer than to tag a page. So a dispatcher knows only its function at first; whatever else is
+    asked of it, such as the compiler at its first call, is an attribute that it does not have yet.
+    """
+
+    def __init__(self, py_func: Callable[..., object], cache: CacheOf, targetoptions: Options) -> None:
+        update_wrapper(self, py_func)
+        self.py_func = py_func
+        self._later: tuple[CacheOf, Options] | None = (cache, targetoptions)
+        types_known, code = default_type_manager.get_pointer(), py_func.__code__
+        starred = bool(code.co_flags & CO_VARARGS)
+        names = code.co_varnames[: code.co_argcount + starred]
+        defaults = tuple(map(OmittedArg, py_func.__defaults__ or ()))
+        NumbaDispatcher.__init__(self, types_known, len(names), True, names, defaults, False, starred, False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the rest of the dispatcher, which has the attribute."""
+        with global_compiler_lock:
+            later = self.__dict__.get("_later")
+            if later is None:  # it is there, or another thread has just made it
+                return object.__getattribute__(self, name)
+            self._later = None
+            cache, options = later
+            super().__init__(self.py_func, {}, options)
+            _give_cache(self, cache)
+        return getattr(self, name)
+
+    @cached_property
+    def inner(self) -> InnerDispatcher:
+        """The dispatcher for compiled code."""
+        return InnerDispatcher(self.py_func, dict(self.targetoptions))
 
     def compile(self, sig: object) -> object:
-        with global_compiler_lock, event.trigger_event(GETTING_READY), _no_collection():
+        with global_compiler_lock, event.trigger_event(GETTING_READY), no_collection():
             return super().compile(sig)
 
     @property

@@ -1,4 +1,4 @@
-"""How modules are found: names of a package that are imported on first use, and modules that have moved."""
+"""How modules are found: names imported on first use, moved modules, and what waits for a module."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
+
+from structlearn.core.garbage import no_collection
 
 if TYPE_CHECKING:
     from importlib.abc import Loader
@@ -29,7 +31,9 @@ def names_of(
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = homes[name]
-        return getattr(import_module(home if home.startswith("structlearn.") else f"{package}.{home}"), name)
+        with no_collection():
+            module = import_module(home if home.startswith("structlearn.") else f"{package}.{home}")
+        return getattr(module, name)
 
     return find, lambda: sorted([*homes, *whole])
 
@@ -68,3 +72,40 @@ def keep_old_names(homes: Mapping[str, str]) -> None:
     if _MOVED not in sys.meta_path:
         sys.meta_path.insert(0, _MOVED)
     _MOVED.homes.update(homes)
+
+
+class _Awaited:
+    """A finder that finds one module as the others do, and lets its loader call a function at the end."""
+
+    def __init__(self, name: str, call: Callable[[], None]) -> None:
+        self._name, self._call = name, call
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
+        if name != self._name:
+            return None
+        others = (finder.find_spec for finder in sys.meta_path if finder is not self)
+        spec = next(filter(None, (find(name, path, None) for find in others)), None)
+        if spec is not None and spec.loader is not None:
+            setattr(spec.loader, "exec_module", self._and_call(spec.loader.exec_module))  # noqa: B010
+        return spec
+
+    def _and_call(self, execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+        def execute_and_call(module: ModuleType) -> None:
+            execute(module)
+            self._call()
+
+        return execute_and_call
+
+
+def after_import(name: str, call: Callable[[], None]) -> Callable[[], None]:
+    """Call a function as soon as a module has been imported, whoever imports it: now, if it is there.
+
+    Returns a function that takes this back.
+    """
+    if name in sys.modules:
+        import_module(name)  # waits for a thread that is importing it
+        call()
+        return lambda: None
+    awaited = _Awaited(name, call)
+    sys.meta_path.insert(0, awaited)
+    return lambda: sys.meta_path.remove(awaited)

@@ -8,7 +8,6 @@ argument is that NamedTuple; the choice is made at compile time, by type.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from types import FunctionType
 from typing import TypeGuard, TypeVar, cast
@@ -61,12 +60,9 @@ def c_dispatcher(function: Function) -> CPUDispatcher:
 
 
 def _compile(function: F, *, counts: bool, **options: object) -> F:
-    compiled = dispatcher(
-        function, nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts, **options
+    return dispatcher(
+        function, PackageCache, nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts, **options
     )
-    with suppress(RuntimeError):  # NUMBA_CACHE_LOCATOR_CLASSES asks for what is not there
-        compiled._cache = PackageCache(compiled.py_func)
-    return compiled
 
 
 _KERNELS: dict[tuple[str, type], Function] = {}

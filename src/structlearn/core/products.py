@@ -18,7 +18,6 @@ from numba.core.base import BaseContext
 from numba.core.errors import TypingError
 from numba.core.typing import Signature
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 from structlearn.core.words import Intrinsic
 
@@ -65,6 +64,8 @@ def _vector(context: BaseContext, builder: Builder, kind: types.Type, value: Val
     """Return the address of a vector's numbers and their count, which is zero for what is not a vector."""
     if not isinstance(kind, types.Array):
         return None, _INDEX(0)
+    from numba.np.arrayobj import make_array  # only what compiles needs it
+
     array: Any = make_array(kind)(context, builder, value)
     return array.data, cgutils.unpack_tuple(builder, array.shape)[0]
 

@@ -1,8 +1,8 @@
 """The door to scikit-learn: what estimators inherit from it, and what they ask of it.
 
 Importing it takes longer than all else that the prediction of a small file needs. So its functions are
-imported where they are called, checks that pass do without, and a process that only predicts has stand-ins
-for its classes.
+imported where they are called, checks that pass do without, and its classes are bases of estimators from the
+moment on that it is imported (`scikit_bases`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.prediction_only import only_predicts
 
-if TYPE_CHECKING or not only_predicts():
+if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.utils.metaestimators import available_if
 else:
-    from structlearn.estimators.scikit_standins import (
+    from structlearn.estimators.scikit_bases import (
         BaseEstimator,
         ClassifierMixin,
         RegressorMixin,
@@ -222,6 +221,8 @@ def needs_outputs(transformer: object) -> bool:
 
 def drawn_seed(random_state: int | np.random.RandomState | None) -> int:
     """Draw a seed from a `random_state` of any kind that scikit-learn takes."""
+    if type(random_state) is int and 0 <= random_state < 2**32:
+        return int(np.random.RandomState(random_state).randint(np.iinfo(np.int32).max))
     from sklearn.utils import check_random_state
 
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

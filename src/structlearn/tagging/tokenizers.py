@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from structlearn.core.registry import Registry
+from structlearn.tagging.lone_modules import import_alone
 
 #: Where a token begins, and where it ends.
 Span: TypeAlias = tuple[int, int]
@@ -100,18 +101,15 @@ def _marks(sentence: str) -> list[Span]:
 
 @cache
 def _penn_tokenizer() -> Any:
-    from nltk.tokenize import NLTKWordTokenizer
-
-    return NLTKWordTokenizer()
+    return import_alone("nltk.tokenize.destructive").NLTKWordTokenizer()
 
 
 @cache
 def _punkt() -> Any:
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
-
-    parameters = PunktParameters()
+    punkt = import_alone("nltk.tokenize.punkt")
+    parameters = punkt.PunktParameters()
     parameters.abbrev_types = _Abbreviations(_ABBREVIATIONS.split())
-    return PunktSentenceTokenizer(parameters)
+    return punkt.PunktSentenceTokenizer(parameters)
 
 
 TOKENIZERS: Registry[TokenizerEntry] = Registry(

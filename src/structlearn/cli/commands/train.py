@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from structlearn.cli.support.allocator import keep_freed_memory
 from structlearn.cli.support.errors import fitting, handling_errors, say
 from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.options import ModelOut, argument
@@ -96,6 +97,7 @@ def _fit(model: Any, training: Training, client: object) -> None:
         raise ValueError(
             "The data is split into partitions: train on them with --cluster, or give the whole."
         )
+    keep_freed_memory()
     with fitting():
         model.fit(training.X, training.y, **({} if client is None else {"client": client}))
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from structlearn.cli.commands.train import TrainCommand, loss_of
+from structlearn.cli.support.allocator import keep_freed_memory
 from structlearn.cli.support.errors import fitting, handling_errors, say
 from structlearn.cli.support.groups import Several, combinations
 from structlearn.cli.support.options import Json, ModelOut, argument, option, switch
@@ -173,6 +174,7 @@ def _train(setting: TunedSetting, regularization: float, source: TrainingFile, o
     training = task.training(*source)
     model = task.adapt(setting.estimator, training, setting.problem)
     model.set_params(regularization=regularization)
+    keep_freed_memory()
     with fitting():
         model.fit(training.X, training.y)
     save_bundle(task.bundle(model, task.trim(model, training)), out)

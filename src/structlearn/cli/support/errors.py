@@ -14,7 +14,7 @@ import threading
 import warnings
 from _thread import interrupt_main
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from types import FrameType
 
@@ -23,6 +23,7 @@ import typer
 from structlearn.cli.support.flags import said_by
 from structlearn.cli.support.stdin import by_its_name, forget_stdin
 from structlearn.core.errors import OracleError
+from structlearn.core.imports import after_import
 from structlearn.core.wording import plain
 
 MISUSE = 2
@@ -175,14 +176,18 @@ def _warnings_as_lines() -> Iterator[None]:
         yield
 
 
+def _always_show_convergence() -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.simplefilter("always", ConvergenceWarning)
+
+
 @contextmanager
 def fitting() -> Iterator[None]:
     """Show every warning about convergence; a Ctrl-C that `fit` does not answer leaves no model."""
-    from sklearn.exceptions import ConvergenceWarning
-
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", ConvergenceWarning)
+        with warnings.catch_warnings(), ExitStack() as end:
+            end.callback(after_import("sklearn.exceptions", _always_show_convergence))
             yield
     except KeyboardInterrupt:  # while compiling or reading; later, `fit` returns the best model so far
         raise KeyboardInterrupt(NO_MODEL) from None

@@ -35,6 +35,8 @@ from structlearn.structures.rows import cost_table
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
 
+#: Kinds of what stands for several labels.
+_OPEN = (type(None), set, frozenset)
 #: Passes for the weights that complete the labels of the hinge for the first time.
 FIRST_PASSES = 30
 
@@ -49,9 +51,9 @@ def is_partial(y: object) -> bool:
 def _has_open(labels: object) -> bool:
     if isinstance(labels, np.ndarray) and labels.dtype != object:
         return False
-    return isinstance(labels, list | tuple | np.ndarray) and any(
-        one is None or isinstance(one, set | frozenset) for one in labels
-    )
+    if not isinstance(labels, list | tuple | np.ndarray):
+        return False
+    return any(issubclass(kind, _OPEN) for kind in set(map(type, labels)))
 
 
 def read_choices(y: Outputs) -> Choices:

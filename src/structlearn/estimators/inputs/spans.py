@@ -74,6 +74,8 @@ def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
     found = []
     before, first = OUTSIDE, 0
     for at, tag in enumerate([*tags, OUTSIDE]):
+        if tag == before == OUTSIDE:  # most are
+            continue
         if is_boundary(before, tag):
             if mark_of(before).kind != OUTSIDE:
                 found.append((tag_type(before), first, at))

@@ -148,22 +148,25 @@ class LedWeights:
     def dual(self, cost: float, steps: float) -> tuple[Bound, float]:
         """Return the better D of z, whose cost is given after `steps`, and of its mean; and ||w(z)||^2."""
         lead, ratio = self.lead, self.ratio
+        long = ratio * float(np.linalg.norm(self.w))
         square, whole = self._squares(self.w, lead.anchor, ratio)
-        points = [(square, cost, self._roundings(steps, square, whole))]
+        points = [(square, cost, self._roundings(steps, square, whole, long))]
         meant = lead.scalars[MEANT]
         if meant:
             mean, whole = self._squares(lead.followed, lead.followed, 0.0)
-            points.append((mean, lead.scalars[MEAN_COST], self._roundings(steps, mean, whole, 3.0 * meant)))
+            points.append(
+                (mean, lead.scalars[MEAN_COST], self._roundings(steps, mean, whole, long, 3.0 * meant))
+            )
         lower_bound, strength = self.problem.magnitude.lower_bound, self.problem.regularization
         return max((lower_bound(square, cost, strength, steps), square) for square, cost, steps in points)
 
-    def _roundings(self, steps: float, square: float, whole: float, means: float = 0.0) -> float:
+    def _roundings(self, steps: float, square: float, whole: float, long: float, means: float = 0.0) -> float:
         """Bound the number of roundings of v, in units of the length of w(z), the root of `square`.
 
-        `whole` is ||v||^2; roundings of w are magnified.
+        `whole` is ||v||^2, and `long` the length of w, whose roundings are magnified.
         """
         times = float(steps + 4.0 * self.lead.scalars[FOLLOWED] + 4.0)
-        longer = np.sqrt(whole) * (times + means) + self.ratio * float(np.linalg.norm(self.w)) * times
+        longer = np.sqrt(whole) * (times + means) + long * times
         return float(longer / np.sqrt(square)) if square > 0.0 else times
 
     # ---- all weights ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ certified by its gap. Its step is estimated after passes 1, 2, 4, ... (see `led_
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -55,7 +56,7 @@ class StochasticExtragradient(ActiveBlocks):
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
         state = super().start(objective, rng, warm)
         state = state._replace(lead=Lead.of(objective.n_weights))
-        squared_travel(objective, state.blocks.point)  # compiles
+        _travel_of(objective, state.blocks.point, (0, 1))  # compiles
         pace = first_pace(objective.regularizer.smooth) / objective.regularization
         return state._replace(pace=weights_with_lead(objective, state).set_pace(pace, left=0.0))
 
@@ -109,15 +110,16 @@ def is_estimated_after(passes: int) -> bool:
 
 def squared_travel(objective: Objective, point: BlockPoint) -> float:
     """Return sum_i p_i^2 ||Phi_i^T (mu_i - z_i)||^2."""
+    return sum(objective.oracle.all_chunks(partial(_travel_of, objective, point), PARTS_DEALT))
 
-    def one(chunk: tuple[int, int]) -> float:
-        first, last = chunk
-        delta = objective.gold_blocks(first, last) - point.dense_blocks(first, last)
-        start = objective.point_start[first : last + 1]
-        scoring = objective.scoring.for_pass(sum_of_squares)
-        return float(sum_of_squares(scoring, first, start, objective.weight, delta))
 
-    return sum(objective.oracle.all_chunks(one, PARTS_DEALT))
+def _travel_of(objective: Objective, point: BlockPoint, chunk: tuple[int, int]) -> float:
+    """Return the same sum over a range of examples."""
+    first, last = chunk
+    delta = objective.gold_blocks(first, last) - point.dense_blocks(first, last)
+    start = objective.point_start[first : last + 1]
+    scoring = objective.scoring.for_pass(sum_of_squares)
+    return float(sum_of_squares(scoring, first, start, objective.weight, delta))
 
 
 @kernel

@@ -168,8 +168,8 @@ def known_text(label: object) -> str | None:
 
 def known_texts(labels: Sequence[Any]) -> list[list[str | None]]:
     """Return the labels of sentences as text, None where they are not known."""
-    plain = (one.tolist() if isinstance(one, np.ndarray) else one for one in labels)
-    return [[known_text(label) for label in one] for one in plain]
+    plain = (one.tolist() if isinstance(one, np.ndarray) else list(one) for one in labels)
+    return [one if set(map(type, one)) <= {str} else [*map(known_text, one)] for one in plain]
 
 
 def _counts(rows: Array, y: Array, shape: tuple[int, int]) -> sparse.csr_matrix:
