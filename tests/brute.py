@@ -55,6 +55,7 @@ from structlearn.structures import (
     Tour,
     as_structure,
 )
+from structlearn.structures.chain.candidates import CandidateChain, Candidates
 from structlearn.structures.cut.cut import Cuts
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.graphs import grid_graph, make_graph
@@ -173,6 +174,26 @@ def sparse_chain(n_labels, steps, lengths, *, free=True):
 
     structure = SparseChain(n_labels, steps, free=free)
     return Family(structure, [(length, n_labels) for length in lengths], outputs, write, True)
+
+
+def candidate_chain(chain, steps, candidates):
+    """Sequences of candidates: per sequence a list of candidate labels per position."""
+    labels = [k for sequence in candidates for here in sequence for k in here]
+    sizes = [len(here) for sequence in candidates for here in sequence]
+    lengths = np.array([len(sequence) for sequence in candidates])
+    structure = CandidateChain(chain, Candidates(lengths, np.cumsum([0, *sizes]), np.array(labels)))
+
+    def outputs(shape):
+        found = [np.array(y) for y in product(*candidates[shape[1]])]
+        free = isinstance(chain, SparseChain) and chain.free
+        return [y for y in found if free or {*pairwise(y.tolist())} <= {*steps}]
+
+    def write(y, shape):
+        own = [float(label == k) for label, here in zip(y, candidates[shape[1]]) for k in here]
+        return np.array([*own, *(float(list(pairwise(y.tolist())).count(step)) for step in sorted(steps))])
+
+    shapes = [tuple(one) for one in structure.shapes.tolist()]
+    return Family(structure, shapes, outputs, write, False)
 
 
 def conditioned_chain(n_labels, lengths, *, forbidden=()):
@@ -414,6 +435,19 @@ STRUCTURES = {
     "Potts graph": pairwise_graphs([make_graph(4, [(0, 1), (1, 2), (3, 2), (0, 3)])], 3, "potts"),
     "sparse chain": sparse_chain(3, [(0, 1), (0, 2), (1, 1), (2, 1)], [3, 1, 2]),
     "sparse chain of listed steps": sparse_chain(3, [(0, 1), (1, 1), (1, 2), (2, 0)], [3, 1, 2], free=False),
+    "chain of candidates": candidate_chain(
+        Chain(3), list(product(range(3), repeat=2)), [[[0, 2], [1], [0, 1, 2]], [[0, 1]], [[1], [0, 1]]]
+    ),
+    "sparse chain of candidates": candidate_chain(
+        SparseChain(4, [(0, 1), (0, 2), (1, 1), (2, 1), (3, 0)]),
+        [(0, 1), (0, 2), (1, 1), (2, 1), (3, 0)],
+        [[[0, 1, 3], [0, 1, 2], [0]], [[3]], [[0, 1, 2, 3], [1, 2]], [[1], [0, 3]]],
+    ),
+    "chain of candidates and listed steps": candidate_chain(
+        SparseChain(3, [(0, 1), (1, 1), (1, 2), (2, 0)], free=False),
+        [(0, 1), (1, 1), (1, 2), (2, 0)],
+        [[[0, 1], [0, 1, 2], [0, 2]], [[0, 1]], [[1], [1, 2]]],
+    ),
     "conditioned chain": conditioned_chain(2, [3, 1, 2]),
     "conditioned chain with forbidden steps": conditioned_chain(2, [3, 1, 2], forbidden=[(None, 1), (1, 1)]),
     "segments": segments(2, 2, [3, 1, 2]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from structlearn.estimators.inputs.checking import (
 )
 from structlearn.estimators.inputs.constraints import check_steps, forbidden_steps
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
+from structlearn.estimators.inputs.tag_dictionary import check_candidates, learn_dictionary
 from structlearn.estimators.models.chains import column_array, label_scoring, with_pairs
 from structlearn.estimators.scikit import balanced_weights
 from structlearn.estimators.training.running import TrainingProblem
@@ -28,11 +29,14 @@ from structlearn.estimators.weights.seen_choice import choose_pairs
 from structlearn.estimators.weights.sparse_penalty import elastic_net
 from structlearn.estimators.weights.step_choice import choose_steps
 from structlearn.metrics import Outputs
-from structlearn.scoring import Scoring
+from structlearn.scoring import Scoring, SelectedScoring
 from structlearn.structures import Chain, ConditionedChain
+from structlearn.structures.chain.candidates import CandidateChain
 
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
+
+ChainStructure: TypeAlias = Chain | ConditionedChain | CandidateChain
 
 
 def lay_out_sequences(
@@ -41,13 +45,14 @@ def lay_out_sequences(
     y: Outputs,
     sample_weight: ArrayLike | None,
     classes: Array | None = None,
-) -> TrainingProblem[Chain | ConditionedChain]:
+) -> TrainingProblem[ChainStructure]:
     """Make a training problem of sequences whose labels are all known; set `classes_` of the estimator."""
     as_list(X, "X")  # no examples at all: X is named before y
     estimator.classes_, codes, lengths = label_codes(y, "sequence", classes)
     known = codes if classes is None else None
     structure, scoring, weight, memory = scored_rows(estimator, X, lengths, sample_weight, known)
-    check_steps(estimator.constraints, structure, estimator.classes_, codes, lengths)
+    if not isinstance(structure, CandidateChain):  # which goes with no constraints
+        check_steps(estimator.constraints, structure, estimator.classes_, codes, lengths)
     options = class_costs(
         estimator.cost,
         estimator.class_weight,
@@ -66,7 +71,7 @@ def scored_rows(
     n_labels: Array,
     sample_weight: ArrayLike | None,
     codes: Array | None = None,
-) -> tuple[Chain | ConditionedChain, Scoring, Array | None, Memory]:
+) -> tuple[ChainStructure, Scoring, Array | None, Memory]:
     """Return structure, scoring, sample weights and memory.
 
     n_labels : the number of labels of each sequence
@@ -81,6 +86,7 @@ def scored_rows(
         raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {n_labels[i]} labels.")
     weight = check_sample_weight(sample_weight, len(lengths))
     check_two_classes(estimator.classes_)
+    check_candidates(estimator)
     estimator.n_features_in_ = rows.shape[1]
     structure = choose_steps(estimator, codes, lengths) or _new_structure(estimator)
     memory = Memory(estimator.memory)
@@ -94,6 +100,10 @@ def scored_rows(
         sparsify=memory.limit is None,
         memory=memory,
     )
+    if estimator.candidates is not None and codes is not None:
+        found = learn_dictionary(estimator, X, rows, codes).candidates(rows, lengths)
+        restricted = CandidateChain(structure, found)  # type: ignore[arg-type]
+        return restricted, SelectedScoring(local, found.first, found.label), weight, memory
     return (
         structure,
         with_pairs(local, rows, structure, column_array(estimator.transition_features)),
