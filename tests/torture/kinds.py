@@ -104,7 +104,9 @@ def _kinds() -> list[Kind]:
         seen = {"hinge": ("auto", "bcfw", "bcfw dense", "fw"), "softmax": ("sdca", "seg", "lbfgs")}
         found += _all(chains.SeenChains, seen, layout)
         found += _all(chains.LongChains, {"softmax": ("stretches",)}, layout)
-    return [*found, Kind(chains.LongChains, "softmax", "stretches", rows[0], "elasticnet")]
+    found.append(Kind(chains.LongChains, "softmax", "stretches", rows[0], "elasticnet"))
+    candidates = {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": BENT}
+    return [*found, *_all(chains.CandidateChains, candidates)]
 
 
 def _all(
