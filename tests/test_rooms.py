@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "torch": {"core", "structures", "problem"},
     "runtime": set(),  # it is copied alone
     "spacy": {"tagging", "estimators"},
+    "onnx": {"core", "structures", "estimators", "storage"},
     "solvers": _PROBLEMS | {"storage"},
     "data": {"core", "storage", "structures"},  # the feasible decisions of generated problems
     "distributed": _TRAINING | {"data"},

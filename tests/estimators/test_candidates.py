@@ -43,7 +43,7 @@ def candidates(X):
     counts, seen, rare = Counter(words), defaultdict(set), set()
     for word, label in zip(words, labels):
         (seen[word] if counts[word] >= MIN_COUNT else rare).add(label)
-    assert rare and len(rare) < 4  # otherwise the tests below say little
+    assert 0 < len(rare) < 4  # otherwise the tests below say little
     return [[sorted(seen.get(token[0], rare)) for token in one] for one in X]
 
 
@@ -244,7 +244,7 @@ def test_arrays_and_partly_labelled_sentences_are_refused():
         ChainClassifier(candidates="word").fit(X, [[None] * len(y[0]), *y[1:]])
 
 
-# ---- taggers ------------------------------------------------------------------------------------------------
+# ---- taggers --------------------------------------------------------------------------------------------
 
 
 def tagged():

@@ -131,7 +131,10 @@ class CandidateChains(Chains):
         super().draw(rng)
         self.words = [rng.integers(self.n_words, size=len(labels)) for labels in self.gold]
         tables = [exact(x).astype(np.float32) for x in self.X]
-        self.names = [*(f"x{j}" for j in range(tables[0].shape[1])), *(f"word:{n}" for n in range(self.n_words))]
+        self.names = [
+            *(f"x{j}" for j in range(tables[0].shape[1])),
+            *(f"word:{n}" for n in range(self.n_words)),
+        ]
         pairs = list(zip(tables, self.words))
         self.rows = [self.constant(np.column_stack([x, np.eye(self.n_words)[own]])) for x, own in pairs]
         self.X = [

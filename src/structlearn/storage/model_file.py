@@ -34,7 +34,8 @@ FORMAT = "structlearn-model"
 #: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated;
 #: since 7, models may be inside a model; since 8, tokens may have arrays beside them; since 9, rows may be
 #: those of a table; since 10, weights may be 32-bit floats, and positions gaps; since 11, labels may have
-#: candidates by a tag dictionary. A file without any of these is written as 3, for versions that read no more.
+#: candidates by a tag dictionary. A file without any of these is written as 3, for versions that read no
+#: more.
 VERSION = 11
 _WITHOUT_CANDIDATES, _WITHOUT_FLOATS, _WITHOUT_TABLES, _WITHOUT_ARRAYS = 10, 9, 8, 7
 #: Transformers that version 9 has brought.

@@ -1,9 +1,9 @@
-"""Candidate labels by a tag dictionary: frequent words have the labels that they were seen with, and no others.
+"""Candidate labels by a tag dictionary: frequent words have the labels that they were seen with.
 
-A key, such as the word, is a column of the feature matrix that is set where the key occurs. Keys that occur at
-least `min_count` times in the training data have the labels that occur with them. All other positions, those
-of rare and of unknown words, share the open class: the labels that occur with rare words. So the gold label of
-a training position is always a candidate.
+A key, such as the word, is a column of the feature matrix that is set where the key occurs. Keys that occur
+at least `min_count` times in the training data have the labels that occur with them. All other positions,
+those of rare and of unknown words, share the open class: the labels that occur with rare words. So the gold
+label of a training position is always a candidate.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
 from structlearn.estimators.choices import check_number
+from structlearn.estimators.inputs.checking import Stacked, Tables
 from structlearn.estimators.scikit import Rows
 from structlearn.structures.chain.candidates import Candidates
 
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
-    from structlearn.estimators.inputs.checking import Tables
 
 #: The set of positions without a key that is in the dictionary.
 OPEN = 0
@@ -109,10 +109,10 @@ def _key_of_rows(rows: Rows, columns: Array) -> Array:
 # ---- of an estimator ---------------------------------------------------------------------------------------
 
 
-def learn_dictionary(estimator: ChainClassifier, X: Tables, rows: Rows, codes: Array) -> TagDictionary:
-    """Learn the dictionary of a training set, whose rows are given, too; keep it as fitted attributes."""
+def learn_dictionary(estimator: ChainClassifier, X: Tables, codes: Array) -> TagDictionary:
+    """Learn the dictionary of a training set, and keep it as fitted attributes."""
     keys = key_columns_of(X, str(estimator.candidates))
-    if keys is None:
+    if keys is None or not isinstance(X, Stacked):
         raise ParameterError(
             "{candidates=} needs features by name, such as 'word=dog' for {candidates=word}; arrays have no "
             "words to look up.",
@@ -125,7 +125,7 @@ def learn_dictionary(estimator: ChainClassifier, X: Tables, rows: Rows, codes: A
             candidates=estimator.candidates,
         )
     found = TagDictionary.learn(
-        rows, keys, codes, len(estimator.classes_), int(estimator.candidate_min_count)
+        X.rows, keys, codes, len(estimator.classes_), int(estimator.candidate_min_count)
     )
     estimator.candidate_columns_, estimator.candidate_starts_, estimator.candidate_labels_ = found
     return found
@@ -165,7 +165,7 @@ def key_columns_of(X: Tables, key: str) -> Array | None:
 
 
 def check_candidates(estimator: ChainClassifier) -> None:
-    """Raise ValueError for values that `candidates` cannot have, and for parameters that it does not go with."""
+    """Raise ValueError for values that `candidates` cannot have, and for what it does not go with."""
     key = estimator.candidates
     if key is None:
         return

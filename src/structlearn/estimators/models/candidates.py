@@ -15,6 +15,7 @@ from structlearn.scoring import LabelScoring, SelectedScoring
 from structlearn.structures.chain.candidates import CandidateChain
 
 if TYPE_CHECKING:
+    from structlearn.estimators.inputs.tag_dictionary import TagDictionary
     from structlearn.estimators.models.chains import ChainModel
 
 
@@ -24,14 +25,14 @@ class CandidateAnswers:
     Parameters
     ----------
     model : ChainModel
+    dictionary : TagDictionary
     local : LabelScoring
         That of all labels.
     rows : the features of all positions, as the dictionary knows them
     """
 
-    def __init__(self, model: ChainModel, local: LabelScoring, rows: Rows) -> None:
-        assert model.dictionary is not None
-        self.found = model.dictionary.candidates(rows, np.diff(local.first))
+    def __init__(self, model: ChainModel, dictionary: TagDictionary, local: LabelScoring, rows: Rows) -> None:
+        self.found = dictionary.candidates(rows, np.diff(local.first))
         self.scoring = SelectedScoring(local, self.found.first, self.found.label)
         self.classes = model.classes
         self.model = LinearModel(

@@ -94,7 +94,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
     def best(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Return the best label sequence of each example."""
         if self.dictionary is not None and allowed is None:
-            answers, filled = self._candidate_answers(X)
+            answers, filled = self._candidate_answers(X, self.dictionary)
             return with_empty(answers.best(), filled, self.nothing)
         scoring, filled, limits = self.scoring_and_limits(X, allowed)
         return with_empty(self._decode(scoring, limits), filled, self.nothing)
@@ -125,7 +125,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
     def marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Return probabilities of the labels, of shape (length, K) each; sparse after sparsemax."""
         if self.dictionary is not None and allowed is None:
-            answers, filled = self._candidate_answers(X)
+            answers, filled = self._candidate_answers(X, self.dictionary)
             return with_empty(answers.marginals(), filled, self._no_rows)
         scoring, filled, limits = self.scoring_and_limits(X, allowed)
         found = []
@@ -189,7 +189,7 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         table = None if allowed is None else allowed_table(allowed, lengths, self.classes, "allowed")
         if self.dictionary is not None:
             known = self.dictionary.table(rows, len(self.classes))
-            table = known if table is None else np.where(table.all(axis=1)[:, None], known, table)
+            table = known if table is None else np.where(table.all(axis=1, keepdims=True), known, table)
         return scoring, lengths > 0, Limits(self.structure, scoring, lengths > 0, table)
 
     def scoring(self, X: Tables) -> tuple[Scoring, Array]:
@@ -205,10 +205,11 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
         mapped = self.reader.row_map.apply(rows)
         return label_scoring(self.structure, mapped, lengths, self.seen, intercept=self.rows.has_constant)
 
-    def _candidate_answers(self, X: Tables) -> tuple[CandidateAnswers, Array]:
+    def _candidate_answers(self, X: Tables, dictionary: TagDictionary) -> tuple[CandidateAnswers, Array]:
         """Return what is asked over candidates alone, and which sequences are not empty."""
         rows, lengths = self.reader.rows(X)
-        return CandidateAnswers(self, self._label_scoring(rows, lengths[lengths > 0]), rows), lengths > 0
+        local = self._label_scoring(rows, lengths[lengths > 0])
+        return CandidateAnswers(self, dictionary, local, rows), lengths > 0
 
     # ---- what `AnswerConfidence` asks ---------------------------------------------------------------------
 

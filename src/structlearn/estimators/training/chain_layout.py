@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,8 +36,6 @@ from structlearn.structures.chain.candidates import CandidateChain
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
 
-ChainStructure: TypeAlias = Chain | ConditionedChain | CandidateChain
-
 
 def lay_out_sequences(
     estimator: ChainClassifier,
@@ -45,14 +43,15 @@ def lay_out_sequences(
     y: Outputs,
     sample_weight: ArrayLike | None,
     classes: Array | None = None,
-) -> TrainingProblem[ChainStructure]:
+) -> TrainingProblem[Chain | ConditionedChain]:
     """Make a training problem of sequences whose labels are all known; set `classes_` of the estimator."""
     as_list(X, "X")  # no examples at all: X is named before y
     estimator.classes_, codes, lengths = label_codes(y, "sequence", classes)
     known = codes if classes is None else None
     structure, scoring, weight, memory = scored_rows(estimator, X, lengths, sample_weight, known)
-    if not isinstance(structure, CandidateChain):  # which goes with no constraints
-        check_steps(estimator.constraints, structure, estimator.classes_, codes, lengths)
+    check_steps(estimator.constraints, structure, estimator.classes_, codes, lengths)
+    if estimator.candidates is not None:
+        structure, scoring = _over_candidates(estimator, X, structure, scoring, codes)
     options = class_costs(
         estimator.cost,
         estimator.class_weight,
@@ -71,7 +70,7 @@ def scored_rows(
     n_labels: Array,
     sample_weight: ArrayLike | None,
     codes: Array | None = None,
-) -> tuple[ChainStructure, Scoring, Array | None, Memory]:
+) -> tuple[Chain | ConditionedChain, Scoring, Array | None, Memory]:
     """Return structure, scoring, sample weights and memory.
 
     n_labels : the number of labels of each sequence
@@ -100,16 +99,20 @@ def scored_rows(
         sparsify=memory.limit is None,
         memory=memory,
     )
-    if estimator.candidates is not None and codes is not None:
-        found = learn_dictionary(estimator, X, rows, codes).candidates(rows, lengths)
-        restricted = CandidateChain(structure, found)  # type: ignore[arg-type]
-        return restricted, SelectedScoring(local, found.first, found.label), weight, memory
     return (
         structure,
         with_pairs(local, rows, structure, column_array(estimator.transition_features)),
         weight,
         memory,
     )
+
+
+def _over_candidates(
+    estimator: ChainClassifier, X: Tables, structure: Any, scoring: Any, codes: Array
+) -> tuple[Any, Scoring]:
+    """Restrict structure and scoring to the candidates of a tag dictionary, which is learnt here."""
+    found = learn_dictionary(estimator, X, codes).candidates(X.rows, np.diff(scoring.first))  # type: ignore[union-attr]
+    return CandidateChain(structure, found), SelectedScoring(scoring, found.first, found.label)
 
 
 def _new_structure(estimator: ChainClassifier) -> Chain | ConditionedChain:

@@ -66,8 +66,10 @@ def candidate_marginals_workspace(record: CandidateRecord, shape: Shape) -> Cand
 
 
 @kernel
-def _exponentiate_labels(record: CandidateRecord, example: int, theta: Array, work: CandidateScratch) -> float:
-    """unary <- exp(below), below <- score - largest of the position; the sum of the largest, NaN: not safe."""
+def _exponentiate_labels(
+    record: CandidateRecord, example: int, theta: Array, work: CandidateScratch
+) -> float:
+    """unary <- exp(below), below <- score - largest of the position; the sum of the largest, NaN if unsafe."""
     first, value, wide = record.first, 0.0, 0
     base = first[record.rows[example]]
     for t in range(record.rows[example], record.rows[example + 1]):

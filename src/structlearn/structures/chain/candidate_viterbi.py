@@ -1,4 +1,4 @@
-"""Viterbi over candidate labels: a position takes time by its candidates and the listed steps between them."""
+"""Viterbi over candidate labels: a position takes time by its candidates and the listed steps between."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def find_step(steps: SparseRecord, before: int, after: int) -> int:
 
 
 @kernel
-def list_steps(record: CandidateRecord, base: int, begin: int, middle: int, end: int, work: StepScratch) -> int:
+def list_steps(
+    record: CandidateRecord, base: int, begin: int, middle: int, end: int, work: StepScratch
+) -> int:
     """Find the listed steps from parts begin .. middle - 1 to parts middle .. end - 1; return how many.
 
     From each label, either the steps are looked through or the candidates looked up, whichever is fewer.

@@ -184,7 +184,7 @@ class CandidateChain(Structure):
         )
 
     def _parts_of(self, positions: Array, labels: Array) -> Array:
-        """Return the parts, counted over all sequences, of labels; ValueError for one that is no candidate."""
+        """Return the parts of labels, counted over all sequences; ValueError for one that is no candidate."""
         wanted = positions * self.n_labels + labels
         found = np.minimum(np.searchsorted(self._codes, wanted), self._codes.size - 1)
         if (self._codes[found] != wanted).any():
@@ -234,7 +234,10 @@ class CandidateChain(Structure):
 @jitable
 def candidate_workspace(record: CandidateRecord, shape: Shape) -> CandidatePathScratch:
     return CandidatePathScratch(
-        np.empty(record.largest), np.empty(record.most), np.empty(record.most, dtype=np.int64), step_scratch(record)
+        np.empty(record.largest),
+        np.empty(record.most),
+        np.empty(record.most, dtype=np.int64),
+        step_scratch(record),
     )
 
 

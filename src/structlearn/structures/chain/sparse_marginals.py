@@ -230,7 +230,7 @@ def dense_scores(
 def log_marginals(
     record: SparseRecord, length: int, theta: Array, shared: Array, work: SparseScratch, mean: Array
 ) -> float:
-    """mean <- the marginals by logarithms, found <- NaN and their entropy; return log Z, -inf without mean."""
+    """mean <- the marginals by logarithms, found <- NaN and their entropy; return log Z."""
     n, scores = record.n_labels, dense_scores(record, length, theta, shared, work)
     value = log_forward(scores, work.ahead, work.back, work.spare)
     work.found[0] = np.nan
