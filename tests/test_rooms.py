@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "parsing": _MODELS,
     "alignment": _MODELS,
     "apps": _MODELS | _APPLICATIONS,
-    "cli": _MODELS | _APPLICATIONS | {"apps"},
+    "cli": _MODELS | _APPLICATIONS | {"apps", "onnx"},
     "__main__": {"cli"},
     "__init__": ROOMS - {"__init__", "__main__"},
 }

@@ -69,7 +69,7 @@ def candidate_marginals_workspace(record: CandidateRecord, shape: Shape) -> Cand
 def _exponentiate_labels(
     record: CandidateRecord, example: int, theta: Array, work: CandidateScratch
 ) -> float:
-    """unary <- exp(below), below <- score - largest of the position; the sum of the largest, NaN if unsafe."""
+    """unary <- exp(below), below <- score - largest of the position; the sum of the largest, NaN: unsafe."""
     first, value, wide = record.first, 0.0, 0
     base = first[record.rows[example]]
     for t in range(record.rows[example], record.rows[example + 1]):
