@@ -58,15 +58,20 @@ class SelectedScoring(Scoring):
         The scoring of all labels.
     first : int array of shape (n_rows + 1,), label : int array
         Where the labels of each row begin, and these, in increasing order; at least one per row.
+    shapes : int array of shape (n_examples, 2), optional
+        Shapes as the structure counts them; (number of labels, number of the example) unless given.
     """
 
-    def __init__(self, whole: LabelScoring, first: Array, label: Array) -> None:
+    def __init__(
+        self, whole: LabelScoring, first: Array, label: Array, *, shapes: Array | None = None
+    ) -> None:
         if first.size != whole.first[-1] + 1 or first[-1] != label.size:
             raise ValueError("There must be a list of labels for each row.")
         self.whole, self.row_first, self.label = whole, first.astype(np.int64), label.astype(np.int64)
         self.n_weights, self.n_shared = whole.n_weights, whole.n_shared
         self.start = self.row_first[whole.first]
-        self.shapes = np.stack([np.diff(self.start), np.arange(whole.n_examples)], axis=1)
+        own = np.stack([np.diff(self.start), np.arange(whole.n_examples)], axis=1)
+        self.shapes = own if shapes is None else shapes
 
     @cached_property
     def record(self) -> SelectedRows:
