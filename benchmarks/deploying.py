@@ -50,7 +50,10 @@ rest = time.process_time() - begin
 peak = next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM')) / 1e3
 print(json.dumps([first, sum(map(len, X)) / rest, peak]))
 """
-WORDS, ARRAYS = "X = json.load(open('words.json'))", "import numpy; X = list(numpy.load('digits.npz').values())"
+WORDS, ARRAYS = (
+    "X = json.load(open('words.json'))",
+    "import numpy; X = list(numpy.load('digits.npz').values())",
+)
 
 
 def sentences(n=500):

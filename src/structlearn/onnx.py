@@ -9,7 +9,7 @@ The graph takes `X`, float32 of shape (rows, features), and computes in float64.
     labels   the class of each row; a 0/1 matrix for label sets; the best label sequence for chains, of
              which X is one sequence
 
-The best sequence is found by two `Scan`s: prefixes ahead, and the way back along what they came from.
+The best sequence is found by two loops (Scan): prefixes ahead, and the way back along what they came from.
 """
 
 from __future__ import annotations

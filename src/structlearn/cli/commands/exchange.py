@@ -29,10 +29,10 @@ def export_model(
     onnx: models of numbers, that is classify, multilabel without pairs, regress, and chains over arrays; the
     graph takes X, float32 of shape (rows, features), and answers with labels and scores. Other formats hold
     taggers. crfsuite: attributes are the names of the features, as `structlearn weights` shows them; if the
-    model has an intercept, every token must have the attribute intercept. wapiti: the model must have been trained with
-    --templates FILE in the notation of CRF++ or Wapiti. Constraints, segments, weights of the first and last
-    label, lexicons, context, usual labels, arrays and hashed features have no place in either, nor have
-    transitions that look at the text in crfsuite: such a model is refused.
+    model has an intercept, every token must have the attribute intercept. wapiti: the model must have been
+    trained with --templates FILE in the notation of CRF++ or Wapiti. Constraints, segments, weights of the
+    first and last label, tag dictionaries, lexicons, context, usual labels, arrays and hashed features have
+    no place in either, nor have transitions that look at the text in crfsuite: such a model is refused.
     """
     from structlearn.cli.tasks.lookup import open_model
     from structlearn.tagging.exchange.formats import export_tagger, format_named

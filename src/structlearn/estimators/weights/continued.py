@@ -136,9 +136,9 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
         softmax = trained_loss(self.estimator) == "softmax"
         return ON_LONG_SEQUENCES if plain and long and in_memory and softmax else super().auto_for(problem)
 
-    def minimise(self, objective: Any, structure: Any, *rest: Any, **options: Any) -> Solution:
-        """Run the solver; the model has the chain itself, and the dictionary that restricts it."""
-        return super().minimise(objective, unrestricted(structure), *rest, **options)
+    def fitted_structure(self, structure: Any) -> Any:
+        """Return the chain itself; the model has the dictionary that restricts it beside."""
+        return unrestricted(structure)
 
     def warm(self, objective: Objective) -> Solution | None:
         """Return the solution before or, of other data, a start at the weights that are known by name."""
