@@ -4,7 +4,8 @@ python benchmarks/many_labels.py made | ewt | crfsuite [--loss softmax | hinge] 
 
 Each run is a process of its own, for its peak memory. "made": 1,000 sentences of 20 words from a vocabulary
 of 5,000 words, each with a usual and two rarer labels of 1,000. "ewt": XPOS and features of a word joined to
-one label; the training part trains, the development part is scored. "crfsuite" trains python-crfsuite on the
+one label; the training part trains, the development part is scored. --candidates w restricts words to the
+labels that a tag dictionary of the training part has. "crfsuite" trains python-crfsuite on the
 same features for a number of iterations; its seconds are per iteration, since hundreds would take days.
 """
 
@@ -85,6 +86,7 @@ def train(X, y, X_test, y_test, **options):
     row |= {"passes": found.passes, "relative_gap": found.gap / found.primal, "primal": found.primal}
     row |= {"accuracy": accuracy, "tokens_per_second": speed, "peak_gb": peak()}
     name = f"structlearn, {model.loss_}, lambda {model.regularization:g}"
+    name += f", candidates by {model.candidates}" if model.candidates else ""
     note(what=name, **row)
     print(
         f"{name}: {len(model.classes_)} labels, {model.weights_.size} weights, {seconds:.1f} CPU s in "
@@ -138,6 +140,7 @@ if __name__ == "__main__":
     parser.add_argument("--tol", type=float, default=0.1)
     parser.add_argument("--regularization", type=float, default=0.01)
     parser.add_argument("--transitions", default="auto")
+    parser.add_argument("--candidates", help="the key of a tag dictionary: w (the word) or l (in lower case)")
     parser.add_argument("--solver", default="auto")
     parser.add_argument("--passes", dest="max_passes", type=float, default=100)
     options = vars(parser.parse_args())

@@ -17,7 +17,7 @@ from scipy.linalg import block_diag
 
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
 from structlearn.problem.objective import Objective
-from structlearn.scoring import JointScoring, PartScoring, RowScoring
+from structlearn.scoring import JointScoring, PartScoring, RowScoring, SelectedScoring
 from structlearn.solvers import (
     ActiveBlocks,
     BlockFrankWolfe,
@@ -55,6 +55,7 @@ from structlearn.structures import (
     Tour,
     as_structure,
 )
+from structlearn.structures.chain.candidates import CandidateChain, Candidates
 from structlearn.structures.cut.cut import Cuts
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.graphs import grid_graph, make_graph
@@ -85,6 +86,8 @@ class Family(NamedTuple):
     all_vertices: Callable[[tuple[int, int]], np.ndarray] | None = None
     #: how many of the columns are pairs of labels, scored by features of their own
     n_pairs: int = 0
+    #: labels of each position of each instance, where features come for each position
+    candidates: list[list[list[int]]] | None = None
 
     @property
     def structure(self):
@@ -173,6 +176,26 @@ def sparse_chain(n_labels, steps, lengths, *, free=True):
 
     structure = SparseChain(n_labels, steps, free=free)
     return Family(structure, [(length, n_labels) for length in lengths], outputs, write, True)
+
+
+def candidate_chain(chain, steps, candidates):
+    """Sequences of candidates: per sequence a list of candidate labels per position."""
+    labels = [k for sequence in candidates for here in sequence for k in here]
+    sizes = [len(here) for sequence in candidates for here in sequence]
+    lengths = np.array([len(sequence) for sequence in candidates])
+    structure = CandidateChain(chain, Candidates(lengths, np.cumsum([0, *sizes]), np.array(labels)))
+
+    def outputs(shape):
+        found = [np.array(y) for y in product(*candidates[shape[1]])]
+        free = isinstance(chain, SparseChain) and chain.free
+        return [y for y in found if free or {*pairwise(y.tolist())} <= {*steps}]
+
+    def write(y, shape):
+        own = [float(label == k) for label, here in zip(y, candidates[shape[1]]) for k in here]
+        return np.array([*own, *(float(list(pairwise(y.tolist())).count(step)) for step in sorted(steps))])
+
+    shapes = [tuple(one) for one in structure.shapes.tolist()]
+    return Family(structure, shapes, outputs, write, False, candidates=candidates)
 
 
 def conditioned_chain(n_labels, lengths, *, forbidden=()):
@@ -414,6 +437,19 @@ STRUCTURES = {
     "Potts graph": pairwise_graphs([make_graph(4, [(0, 1), (1, 2), (3, 2), (0, 3)])], 3, "potts"),
     "sparse chain": sparse_chain(3, [(0, 1), (0, 2), (1, 1), (2, 1)], [3, 1, 2]),
     "sparse chain of listed steps": sparse_chain(3, [(0, 1), (1, 1), (1, 2), (2, 0)], [3, 1, 2], free=False),
+    "chain of candidates": candidate_chain(
+        Chain(3), list(product(range(3), repeat=2)), [[[0, 2], [1], [0, 1, 2]], [[0, 1]], [[1], [0, 1]]]
+    ),
+    "sparse chain of candidates": candidate_chain(
+        SparseChain(4, [(0, 1), (0, 2), (1, 1), (2, 1), (3, 0)]),
+        [(0, 1), (0, 2), (1, 1), (2, 1), (3, 0)],
+        [[[0, 1, 3], [0, 1, 2], [0]], [[3]], [[0, 1, 2, 3], [1, 2]], [[1], [0, 3]]],
+    ),
+    "chain of candidates and listed steps": candidate_chain(
+        SparseChain(3, [(0, 1), (1, 1), (1, 2), (2, 0)], free=False),
+        [(0, 1), (1, 1), (1, 2), (2, 0)],
+        [[[0, 1], [0, 1, 2], [0, 2]], [[0, 1]], [[1], [1, 2]]],
+    ),
     "conditioned chain": conditioned_chain(2, [3, 1, 2]),
     "conditioned chain with forbidden steps": conditioned_chain(2, [3, 1, 2], forbidden=[(None, 1), (1, 1)]),
     "segments": segments(2, 2, [3, 1, 2]),
@@ -545,9 +581,13 @@ def build(
     outputs = [all_outputs[rng.integers(len(all_outputs))] for all_outputs in map(family.outputs, shapes)]
     structure = family.structure
     sizes = [shape[0] if family.rowwise else structure.n_local(shape) for shape in shapes]
+    if family.candidates is not None:
+        sizes = [len(family.candidates[shape[1]]) for shape in shapes]
     rows = [0.8 * rng.normal(size=(size, d)) for size in sizes]
     if family.rowwise:
         scoring = row_scoring(family, rows, shapes, intercept)
+    elif family.candidates is not None:
+        scoring = selected_scoring(family, rows, shapes, intercept)
     else:
         scoring = PartScoring(np.concatenate(rows), np.array(shapes), sizes=sizes, intercept=intercept)
     gold = structure.encode_many(outputs, scoring.shapes)
@@ -582,10 +622,23 @@ def row_scoring(family, rows, shapes, intercept):
     return JointScoring(local, pairs)
 
 
+def selected_scoring(family, rows, shapes, intercept):
+    """Rows score their candidates."""
+    structure, here = family.structure, [own for shape in shapes for own in family.candidates[shape[1]]]
+    options = {"n_shared": structure.n_shared, "intercept": intercept}
+    whole = RowScoring(np.concatenate(rows), np.array([*map(len, rows)]), structure.n_labels, **options)
+    first, label = np.cumsum([0, *map(len, here)]), np.array([k for own in here for k in own])
+    return SelectedScoring(whole, first, label, shapes=np.array(shapes))
+
+
 def dense_map(family, x, shape, intercept):
     """Phi_i: feature j of row t scores label k by the weight (j, k); shared parts are weights themselves."""
     if intercept:
         x = np.column_stack([x, np.ones(len(x))])
+    if family.candidates is not None:
+        k, here = family.structure.n_labels, family.candidates[shape[1]]
+        chosen = [t * k + label for t, own in enumerate(here) for label in own]
+        return block_diag(np.kron(x, np.eye(k))[chosen], np.eye(family.structure.n_shared))
     if not family.rowwise:
         return x
     local = np.kron(x, np.eye(shape[1] - family.n_pairs))

@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "torch": {"core", "structures", "problem"},
     "runtime": set(),  # it is copied alone
     "spacy": {"tagging", "estimators"},
+    "onnx": {"core", "structures", "estimators", "storage"},
     "solvers": _PROBLEMS | {"storage"},
     "data": {"core", "storage", "structures"},  # the feasible decisions of generated problems
     "distributed": _TRAINING | {"data"},
@@ -41,7 +42,7 @@ MAY_IMPORT = {
     "parsing": _MODELS,
     "alignment": _MODELS,
     "apps": _MODELS | _APPLICATIONS,
-    "cli": _MODELS | _APPLICATIONS | {"apps"},
+    "cli": _MODELS | _APPLICATIONS | {"apps", "onnx"},
     "__main__": {"cli"},
     "__init__": ROOMS - {"__init__", "__main__"},
 }

@@ -30,6 +30,7 @@ COMPILED = {
     segment_problems.Segmentations: ("hinge / auto", "softmax / seg"),
     segment_problems.Graphs: ("hinge / auto", "softmax / seg"),
     latent_problems.LatentGraphs: ("hinge / auto", "softmax / seg"),
+    chain_problems.CandidateChains: ("hinge / auto", "softmax / seg"),
 }
 
 

@@ -22,7 +22,7 @@ import numpy as np
 Rows = list[list[tuple[int, float]]]  # per token, the columns and the weights of its features
 _TYPES = {"F64": "<f8", "F32": "<f4", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1"}
 _TYPES |= {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "BOOL": "?"}
-_VERSION, _LONGEST_HEADER, _OUTSIDE, _ALL = 10, 1 << 28, 0x9E3779B97F4A7C15, (1 << 64) - 1
+_VERSION, _LONGEST_HEADER, _OUTSIDE, _ALL = 11, 1 << 28, 0x9E3779B97F4A7C15, (1 << 64) - 1
 _ATOM = re.compile(r"(\w+?)(?:\.([a-z]+)(\d*))?(?:\[(-?\d+)\])?")
 _CELL = re.compile(r"%([xX])\[(@?)([-+]?\d+),(\d+)\]")
 _ELSE = "; use structlearn.load."
@@ -129,10 +129,10 @@ def _refuse(header: Any, notes: Any) -> None:
     if header["estimator"] != "ChainClassifier":
         raise ValueError(f"structlearn's runtime reads chains, not a {header['estimator']}{_ELSE}")
     arrays = notes.get("arrays") or header.get("features", {}).get("n_arrays")
-    if "row_map" in header or notes.get("derived") or notes.get("bundled") or arrays:
-        raise ValueError(
-            f"structlearn's runtime has no lexicons, context, usual labels, arrays or models inside{_ELSE}"
-        )
+    others = notes.get("derived") or notes.get("bundled") or header["parameters"].get("candidates")
+    if "row_map" in header or others or arrays:
+        what = "lexicons, context, usual labels, tag dictionaries, arrays or models inside"
+        raise ValueError(f"structlearn's runtime has no {what}{_ELSE}")
     if "features" not in header and "templates" not in notes:
         raise ValueError(f"structlearn's runtime reads models of words or of named features{_ELSE}")
 

@@ -1,5 +1,6 @@
 """`structlearn export` and `structlearn import`."""
 
+import numpy as np
 import pytest
 
 DATA = "The D B-NP\ndog N I-NP\nruns V O\n\nA D B-NP\ncat N I-NP\n"
@@ -49,7 +50,7 @@ def test_an_imported_model_is_a_start(run, made, tmp_path):
 def test_refusals(refused, run, made, tmp_path):
     data, template, model = made
     out = tmp_path / "o"
-    assert "ONNX has no operator" in refused("export", model, "--format", "onnx", "--out", out)
+    assert "an ONNX graph takes numbers" in refused("export", model, "--format", "onnx", "--out", out)
     assert "is no model file of crfsuite or wapiti" in refused("import", data, "--out", out)
     problem = refused("import", data, "--format", "wapiti", "--out", out)
     assert "cannot be read as a model of wapiti: it does not begin" in problem
@@ -60,3 +61,18 @@ def test_refusals(refused, run, made, tmp_path):
     run("train", "chunk", data, "--model", "segments", "--out", model, "--max-passes", 2)
     assert "models of segments" in refused("export", model, "--format", "crfsuite", "--out", out)
     assert not out.exists()
+
+
+def test_models_of_numbers_are_written_as_onnx(run, refused, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    data, model, out = tmp_path / "d.csv", tmp_path / "m.st", tmp_path / "m.onnx"
+    data.write_text("a,b,y\n1,0,yes\n0,1,no\n2,,yes\n0,3,no\n")
+    run("train", "classify", data, "--out", model)
+    run("export", model, "--format", "onnx", "--out", out)
+    X = np.array([[1, 0], [0, 1], [2, np.nan], [0, 3]], dtype=np.float32)
+    found = runtime.InferenceSession(out).run(["labels"], {"X": X})[0].tolist()
+    assert found == run("predict", model, data).stdout.split()[-4:]
+    assert "only these are exported to crfsuite" in refused(
+        "export", model, "--format", "crfsuite", "--out", out
+    )

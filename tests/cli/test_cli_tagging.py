@@ -238,3 +238,13 @@ def test_files_of_crfsuite(run, refused, write, tmp_path):
     assert "features of templates have names without it, unless --hash-bits is given" in refused(
         "train", "tag", words, "--keep-names", "--out", out
     )
+
+
+def test_the_shell_trains_over_candidates(run, tmp_path):
+    data, model = tmp_path / "d.txt", tmp_path / "m.safetensors"
+    data.write_text("the D\ndog N\n\nthe D\nruns V\n\nthe D\ndog N\n\n" * 3)
+    said = run("train", "tag", data, "--candidates", "word", "--candidate-min-count", "2", "--out", model)
+    assert "over candidate labels of a tag dictionary: 3 values of word" in said.stdout
+    assert run("predict", model, data).stdout.split() == data.read_text().split()
+    problem = run("train", "tag", data, "--candidates", "pos", "--out", model, code=2).stderr
+    assert "--candidates pos is not among the templates" in problem

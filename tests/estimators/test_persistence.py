@@ -364,6 +364,12 @@ def test_small_taggers_of_format_10_keep_loading():
     assert_answers(model, expected["X"], expected)
 
 
+def test_tag_dictionaries_of_format_11_keep_loading():
+    model, expected = load(MODELS / "v11-candidates.safetensors"), expected_of("v11-candidates")
+    assert_answers(model, expected["X"], expected)
+    assert any((np.array(one) == 0).any() for one in expected["marginals"])
+
+
 def test_there_is_a_file_of_every_format():
     from structlearn.storage.model_file import VERSION
 

@@ -11,7 +11,15 @@ from scipy import sparse
 from structlearn import MulticlassClassifier
 from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
 from structlearn.problem.oracle import maximize_chunk
-from structlearn.scoring import JointScoring, PartScoring, RowScoring, SeenPairs, SeenRowScoring, SumScoring
+from structlearn.scoring import (
+    JointScoring,
+    PartScoring,
+    RowScoring,
+    SeenPairs,
+    SeenRowScoring,
+    SelectedScoring,
+    SumScoring,
+)
 from structlearn.scoring.defaults import score_all
 from structlearn.scoring.erased import erase_scoring
 from structlearn.scoring.parts.sums import Items
@@ -39,6 +47,15 @@ def seen(form=np.asarray, dtype=np.float64, *, lengths=LENGTHS, n_labels=8, dens
     table = sparse.csr_matrix(seen)
     pairs = SeenPairs(table.indptr.astype(np.int64), table.indices.astype(np.uint32))
     return SeenRowScoring(X, lengths, n_labels, pairs, **{"n_shared": 4, "intercept": True, **options})
+
+
+def selected(whole):
+    """A random third of the labels of each row, and one more."""
+    n_rows, n_labels = whole.first[-1], whole.n_labels
+    rng = np.random.default_rng(3)
+    chosen = rng.random((n_rows, n_labels)) < 0.3
+    chosen[np.arange(n_rows), rng.integers(0, n_labels, n_rows)] = True
+    return SelectedScoring(whole, np.cumsum([0, *chosen.sum(axis=1)]), np.nonzero(chosen)[1])
 
 
 def parts(dtype=np.float64, *, intercept=False):
@@ -85,6 +102,11 @@ SCORINGS = {
     "seen pairs, float32": seen(sparse.csr_matrix, np.float32),
     "seen pairs, long": seen(sparse.csr_matrix, lengths=np.array([LONGEST_GRAM + 1, 2])),
     "seen pairs of many labels": seen(sparse.csr_matrix, n_labels=300),
+    "some labels, dense": selected(rows()),
+    "some labels, CSR": selected(rows(sparse.csr_matrix, n_labels=20)),
+    "some labels, long": selected(rows(sparse.csr_matrix, lengths=np.array([LONGEST_GRAM + 1, 2]))),
+    "some labels of seen pairs": selected(seen(sparse.csr_matrix)),
+    "some labels of seen pairs, nothing shared": selected(seen(intercept=False, n_shared=0)),
     "parts": parts(),
     "parts with intercept": parts(intercept=True),
     "parts float32": parts(np.float32),
@@ -149,8 +171,20 @@ def whole_pullback(scoring, i, delta):
     return out
 
 
+def spread(scoring, i, delta):
+    """Parts of all labels, zero where a label is not among the selected ones of its row."""
+    whole, table = scoring.whole, []
+    for row in range(*whole.first[i : i + 2]):
+        own = slice(*scoring.row_first[row : row + 2] - scoring.start[i])
+        table.append(np.zeros(whole.n_labels))
+        table[-1][scoring.label[scoring.start[i] :][own]] = delta[own]
+    return np.concatenate([*table, delta[np.diff(scoring.start)[i] :]])
+
+
 def norm_of(scoring, i, delta):
     """||Phi_i^T delta||^2; of all pairs where some have weights and the products of rows are stored."""
+    if isinstance(scoring, SelectedScoring):
+        return norm_of(scoring.whole, i, spread(scoring, i, delta))
     if isinstance(scoring, SeenRowScoring) and np.diff(scoring.record.gram_first)[i]:
         options = {"n_shared": scoring.n_shared, "intercept": scoring.intercept}
         scoring = RowScoring(scoring.X, np.diff(scoring.first), scoring.n_labels, **options)

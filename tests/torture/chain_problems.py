@@ -122,6 +122,75 @@ class SeenChains(Chains):
         return np.concatenate([np.ravel(one) for one in tables])
 
 
+class CandidateChains(Chains):
+    """Label sequences of words, of which frequent ones have the labels that they were seen with."""
+
+    n_words = 3
+
+    def draw(self, rng: Rng) -> None:
+        super().draw(rng)
+        self.words = [rng.integers(self.n_words, size=len(labels)) for labels in self.gold]
+        tables = [exact(x).astype(np.float32) for x in self.X]
+        self.names = [
+            *(f"x{j}" for j in range(tables[0].shape[1])),
+            *(f"word:{n}" for n in range(self.n_words)),
+        ]
+        pairs = list(zip(tables, self.words))
+        self.rows = [self.constant(np.column_stack([x, np.eye(self.n_words)[own]])) for x, own in pairs]
+        self.X = [
+            [
+                {"word": str(word), **dict(zip(self.names, map(float, row)))}
+                for row, word in zip(x, own.tolist())
+            ]
+            for x, own in pairs
+        ]
+
+    def draw_form(self, rng: Rng) -> None:
+        self.parameters.update(start=False, end=False, candidates="word")
+        self.parameters["candidate_min_count"] = int(rng.integers(1, 6))
+        self.parameters["transitions"] = str(rng.choice(["all", "seen", "seen-only"]))
+
+    def vary(self, rng: Rng) -> None:
+        """Other costs, or another dictionary."""
+        self.draw_cost(rng, np.concatenate(self.gold))
+        self.draw_form(rng)
+
+    def _candidates(self) -> list[set[int]]:
+        """The labels of each word; those of rare words together, or all labels if no word is rare."""
+        seen = [set[int]() for _ in range(self.n_words)]
+        for words, labels in zip(self.words, self.gold):
+            for word, label in zip(words.tolist(), labels):
+                seen[word].add(label)
+        counts = np.bincount(np.concatenate(self.words), minlength=self.n_words)
+        rare = counts < self.parameters["candidate_min_count"]
+        together = set[int]().union(*(own for own, one in zip(seen, rare) if one)) or {*range(self.n_labels)}
+        return [together if one else own for own, one in zip(seen, rare)]
+
+    def _steps(self) -> set[tuple[int, int]]:
+        if self.parameters["transitions"] == "all":
+            return {*product(range(self.n_labels), repeat=2)}
+        return {step for one in self.gold for step in pairwise(one)}
+
+    def vertices(self, i: int) -> list[Output]:
+        own, steps = self._candidates(), self._steps()
+        found = list(product(*(sorted(own[word]) for word in self.words[i].tolist())))
+        only = self.parameters["transitions"] == "seen-only"
+        return [y for y in found if not only or {*pairwise(y)} <= steps]
+
+    def features(self, i: int, y: Output, model: Any) -> Array:
+        found, k = super().features(i, y, model), self.n_labels
+        listed = np.array([step in self._steps() for step in product(range(k), repeat=2)])
+        found[found.size - k * k :][~listed] = 0
+        return found
+
+    def weights(self, model: Any) -> Array:
+        known = dict(zip(model.features_.names_, model.coef_.T))
+        nothing = np.zeros(self.n_labels)
+        table = [known.get(name, nothing) for name in self.names]
+        table += [model.intercept_] if self.intercept else []
+        return np.concatenate([np.array(table).T.ravel(), model.transition_coef_.ravel()])
+
+
 class LongChains(Chains):
     """Label sequences that are long enough to be cut."""
 

@@ -106,6 +106,8 @@ def _kinds() -> list[Kind]:
         found += _all(chains.SeenChains, seen, layout)
         found += _all(chains.LongChains, {"softmax": ("stretches",)}, layout)
     found += [Kind(chains.LongChains, "softmax", "stretches", rows[0], "elasticnet")]
+    candidates = {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": BENT}
+    found += _all(chains.CandidateChains, candidates)
     for layout in rows:
         found += [
             Kind(some.Binary, "logistic", "newton", layout),

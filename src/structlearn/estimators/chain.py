@@ -15,6 +15,7 @@ from structlearn.estimators.files.attributes import StoredForm, codes, count, la
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.constraints import Constraints, check_labels
+from structlearn.estimators.inputs.tag_dictionary import dictionary_of, refuse_candidates
 from structlearn.estimators.models.chains import ChainModel, column_array
 from structlearn.estimators.models.linear import facts_of
 from structlearn.estimators.scikit import check_is_fitted
@@ -70,6 +71,15 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
     constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
         Which label may not follow which, None for the start or the end: in training, too, no other sequence
         counts (see `structlearn.estimators.inputs.constraints`).
+    candidates : str, optional
+        The name of a feature, such as "word" where tokens have features such as "word=dog": its values are
+        the keys of a tag dictionary. A value that occurs at least `candidate_min_count` times in the training
+        data has the labels that it was seen with, and no others; all other positions have the labels that
+        occur with rarer values (the open class). Training and predictions are exact over these candidates,
+        and take less time and memory where there are many labels. Not with arrays, start, end, constraints
+        and transition_features. In predictions, `allowed` labels of a token replace its candidates.
+    candidate_min_count : int
+        How often a value must occur to have candidates of its own.
 
     Attributes
     ----------
@@ -101,12 +111,18 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
     transitions: str = AUTO
     transition_features: ArrayLike | None = None
     constraints: Constraints = None
+    candidates: str | None = None
+    candidate_min_count: int = 5
 
     #: where labels were missing: F after each convex problem
     outer_history_: Array = field(init=False)
     #: where only pairs that were seen have weights: where those of each feature begin, and their labels
     pair_starts_: Array = field(init=False)
     pair_labels_: Array = field(init=False)
+    #: where there is a tag dictionary: the columns of its keys, and the sets of labels (see `TagDictionary`)
+    candidate_columns_: Array = field(init=False)
+    candidate_starts_: Array = field(init=False)
+    candidate_labels_: Array = field(init=False)
     #: what the next fit starts at
     _start: Start = field(init=False)
 
@@ -119,10 +135,16 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
             "outer_history_?": numbers,
             "pair_starts_?": codes,
             "pair_labels_?": codes,
+            "candidate_columns_?": codes,
+            "candidate_starts_?": codes,
+            "candidate_labels_?": codes,
             **STORED,
         },
         ("Chain", "ConditionedChain", "SparseChain"),
-        counts=("pair_starts_", "pair_labels_"),
+        counts=(
+            *("pair_starts_", "pair_labels_"),
+            *("candidate_columns_", "candidate_starts_", "candidate_labels_"),
+        ),
     )
     packed_as = "chain"
 
@@ -162,6 +184,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
                 check_labels(self.constraints, y)
                 refuse_seen(self, "a cluster")
                 refuse_seen_steps(self, "a cluster")
+                refuse_candidates(self, "a cluster")
                 train_on(client, self, X, y, sample_weight)
         return self
 
@@ -185,6 +208,7 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
             reader=self._reader("Sequence"),
             transition_features=columns,
             seen=seen_in(self),
+            dictionary=dictionary_of(self),
             **facts_of(self),
         )
 
@@ -280,4 +304,6 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
         model = self._model()
         if model.seen is not None:
             model.seen.check(self.row_map.n_scored, len(self.classes_))
+        if model.dictionary is not None:
+            model.dictionary.check(self.n_features_in_, len(self.classes_))
         return model.rows.sizes

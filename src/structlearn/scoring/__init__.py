@@ -10,6 +10,7 @@ from structlearn.scoring.parts.parts import PartScoring
 from structlearn.scoring.parts.sums import SumScoring
 from structlearn.scoring.rows.rows import LabelScoring, RowScoring
 from structlearn.scoring.rows.seen import SeenPairs, SeenRowScoring
+from structlearn.scoring.selected import SelectedScoring
 
 __all__ = [
     "ArcScoring",
@@ -20,6 +21,7 @@ __all__ = [
     "Scoring",
     "SeenPairs",
     "SeenRowScoring",
+    "SelectedScoring",
     "SumScoring",
 ]
 

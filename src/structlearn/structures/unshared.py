@@ -18,6 +18,7 @@ from structlearn.core.contract import (
     maximize,
     project,
     project_workspace,
+    shared_parts,
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
@@ -110,7 +111,7 @@ def whole_workspace(structure: WholeRecord, shape: Shape) -> object:
 def whole_maximize(
     structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
 ) -> float:
-    n_local = shape[0] * shape[1]
+    n_local = theta.size - shared_parts(structure.inner)
     return maximize(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
 
 
@@ -119,7 +120,7 @@ def whole_maximize(
 def whole_max_value(
     structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
 ) -> float:
-    n_local = shape[0] * shape[1]
+    n_local = theta.size - shared_parts(structure.inner)
     return max_value(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
 
 
@@ -134,7 +135,7 @@ def whole_marginals_workspace(structure: WholeRecord, shape: Shape) -> object:
 def whole_marginals(
     structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
 ) -> float:
-    n_local = shape[0] * shape[1]
+    n_local = theta.size - shared_parts(structure.inner)
     return marginals(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
 
 
@@ -143,7 +144,7 @@ def whole_marginals(
 def whole_entropy(
     structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array, log_z: float
 ) -> float:
-    n_local = shape[0] * shape[1]
+    n_local = theta.size - shared_parts(structure.inner)
     return entropy(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean, log_z)
 
 
@@ -152,7 +153,7 @@ def whole_entropy(
 def whole_log_partition(
     structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
 ) -> float:
-    n_local = shape[0] * shape[1]
+    n_local = theta.size - shared_parts(structure.inner)
     return log_partition(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
 
 
@@ -167,5 +168,5 @@ def whole_project_workspace(structure: WholeRecord, shape: Shape) -> object:
 def whole_project(
     structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, point: Array
 ) -> float:
-    n_local = shape[0] * shape[1]
+    n_local = theta.size - shared_parts(structure.inner)
     return project(structure.inner, shape, theta[:n_local], theta[n_local:], work, point)

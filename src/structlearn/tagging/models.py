@@ -12,13 +12,16 @@ from structlearn.estimators.inputs.segment_features import OF_TEXT, SegmentedRow
 from structlearn.estimators.loss_choice import take_usual_cost
 from structlearn.tagging.parameters import CHAIN, SEGMENTS, TaggerParameters
 
+#: Parameters that chains have and segments do not.
+OF_CHAINS = ("constraints", "penalty", "l1_ratio", "features", "candidates", "candidate_min_count")
+
 
 def check_model(tagger: TaggerParameters) -> None:
     """Raise ValueError for an unknown model, and for parameters that go with the other one."""
     if one_of("model", tagger.model, (CHAIN, SEGMENTS)) == CHAIN:
         return
     usual: dict[str, object] = {"transitions": None, "constraints": None, "warm_start": False}
-    usual |= {"penalty": "l2", "features": "auto"}
+    usual |= {"penalty": "l2", "features": "auto", "candidates": None}
     for name, value in usual.items():
         if getattr(tagger, name) != value:
             raise ValueError(f"{name} goes with model='chain', not with segments.")
@@ -36,7 +39,7 @@ def new_model(
     if tagger.model == SEGMENTS:
         model = SegmentTagger(**of_segments(usual, rows), **own, **others)
     else:
-        own |= {name: getattr(tagger, name) for name in ("constraints", "penalty", "l1_ratio", "features")}
+        own |= {name: getattr(tagger, name) for name in OF_CHAINS}
         model = ChainClassifier(**usual, **own, **others)
     if "cost" not in others:
         take_usual_cost(model, cost)

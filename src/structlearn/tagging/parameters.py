@@ -80,6 +80,13 @@ class TaggerParameters:
     features : {"auto", "all", "seen"}
         Which labels a feature has weights for, as in `ChainClassifier`: all, or those that it was seen with
         in the training text. "auto" takes the latter where there are many labels.
+    candidates : str, optional
+        A template, such as word, whose values are the keys of a tag dictionary: a value that occurs at least
+        `candidate_min_count` times in the training text has the labels that it was seen with, and no others;
+        all others have the labels of rarer values. Faster where there are many labels (see
+        `ChainClassifier`); not with constraints.
+    candidate_min_count : int
+        How often a value must occur to have candidate labels of its own.
     tol : float
         Training ends when the duality gap is at most this (the loss is that of a whole sentence).
     constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
@@ -116,6 +123,8 @@ class TaggerParameters:
     penalty: str = "l2"
     l1_ratio: float = 0.5
     features: str = "auto"
+    candidates: str | None = None
+    candidate_min_count: int = 5
     tol: float = TOL
     constraints: Constraints = None
     n_jobs: int | None = 1

@@ -6,6 +6,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.estimators import ChainClassifier
+from structlearn.estimators.inputs.tag_dictionary import keys_of_dictionary, renumber_keys
 
 
 def drop_unused(chain: ChainClassifier, n_last: int = 0) -> Array | None:
@@ -24,8 +25,10 @@ def drop_unused(chain: ChainClassifier, n_last: int = 0) -> Array | None:
     used: Array = np.asarray(table.any(axis=1))
     used[0] |= not used[: used.size - n_last].any()  # a vocabulary of nothing is none
     used[used.size - n_last :] = True
+    used |= keys_of_dictionary(chain, used.size)
     if used.all():
         return None
     chain.weights_ = np.concatenate([table[used].ravel(), chain.weights_[size:]])
     chain.n_features_in_ = int(used.sum())
+    renumber_keys(chain, used)
     return used

@@ -14,6 +14,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs.checking import Stacked
+from structlearn.estimators.inputs.tag_dictionary import keys_of_dictionary, renumber_keys
 from structlearn.estimators.inputs.token_arrays import array_names
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.weights.seen_choice import seen_in
@@ -44,10 +45,12 @@ def shrink_model(chain: Any, features: Features, n_arrays: int) -> tuple[Any, Fe
         return chain, features
     kept, found = _always_kept(features, n_arrays), copy(chain)
     stay = kept if features.hash_bits is None else np.ones_like(kept)  # hashes have no vocabulary
+    stay = stay | keys_of_dictionary(chain, stay.size)
     pairs = seen_in(chain)
     used = _shrink_table(found, kept, stay) if pairs is None else _shrink_pairs(found, pairs, kept, stay)
     if used.all():
         return found, features
+    renumber_keys(found, used)
     own = copy(features)
     own.keep(used[: features.n_features])
     if isinstance(own, TokenFeatures):

@@ -20,6 +20,7 @@ from structlearn.tagging.explaining import stored_strings, take_strings
 from structlearn.tagging.featured import FeaturedWords
 from structlearn.tagging.features import TextFeatures, parse_templates, spell_templates
 from structlearn.tagging.features.resources import DerivedColumns, derived_names
+from structlearn.tagging.models import OF_CHAINS
 from structlearn.tagging.parameters import CHAIN, SEGMENTS
 from structlearn.tagging.patterns.features import PatternFeatures, features_of
 from structlearn.tagging.pipeline import taggers_of
@@ -61,7 +62,7 @@ _OWN: dict[str, object] = {
     "chain_options?": dict[str, Any] | None,
 }
 #: parameters that are those of the chain
-_SHARED = ("loss", "regularization", "penalty", "l1_ratio", "features", "tol", "constraints")
+_SHARED = ("loss", "regularization", "tol", *OF_CHAINS)
 
 
 class StoredTagger(FeaturedWords):

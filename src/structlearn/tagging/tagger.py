@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -96,11 +96,17 @@ class Tagger(StoredTagger, BaseEstimator):
         self._before: Tagger | None = None
         if before is None and self.warm_start and hasattr(self, "chain_"):
             before = copy(self)
-        rows = self.fit_features(X, y)
+        rows = self._with_keys(self.fit_features(X, y))
         self.chain_ = new_model(self, self.problem_parameters(len(rows)), rows)
         if before is not None:
             continue_tagger(self.chain_, before, self.features_, self.n_arrays_)
         return rows
+
+    def _with_keys(self, rows: Stacked) -> Stacked:
+        """Return the rows with the columns of the keys of a tag dictionary, where there is to be one."""
+        if self.candidates is None or not isinstance(self.features_, TextFeatures):
+            return rows
+        return replace(rows, key_columns=self.features_.key_columns(self.candidates))
 
     def continue_from(self, before: Tagger) -> Tagger:
         """Start the next `fit` at the weights of another tagger, by the names of features and labels."""

@@ -40,6 +40,7 @@ from structlearn.estimators.weights.explaining import explanations
 from structlearn.tagging.explaining import tagger_feature_names
 from structlearn.tagging.features.names import names_in
 from structlearn.tagging.features.resources import OF_WORDS
+from structlearn.tagging.models import OF_CHAINS
 from structlearn.tagging.parameters import SEGMENTS
 from structlearn.tagging.plan import Plan, make_plan
 from structlearn.tagging.stored import FEATURES, is_of_names
@@ -196,7 +197,7 @@ class Tag(Task):
     def given_parameters(self) -> dict[str, Any]:
         """Return the parameters of a chain that the options stand for."""
         given = self.options.parameters()
-        own = {name: given[name] for name in ("loss", "penalty", "l1_ratio", "features") if name in given}
+        own = {name: given[name] for name in ("loss", *OF_CHAINS) if name in given}
         return {**own, **given.get("chain_options", {})}
 
     def estimator_to_train(self, model: Any) -> Any:

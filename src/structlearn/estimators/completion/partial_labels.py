@@ -20,6 +20,7 @@ from structlearn.estimators.completion.completion import (
 from structlearn.estimators.inputs.allowed import allowed_table, choices_of, local_places, shift_of
 from structlearn.estimators.inputs.checking import Coded, Tables, as_list, check_two_classes, label_arrays
 from structlearn.estimators.inputs.constraints import check_steps
+from structlearn.estimators.inputs.tag_dictionary import refuse_candidates
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.scikit import balanced_weights
 from structlearn.estimators.training.chain_layout import scored_rows
@@ -83,6 +84,7 @@ def fit_partly(estimator: ChainClassifier, X: Tables, y: Outputs, sample_weight:
         return
     check_partial(estimator, "partly labelled sequences")
     refuse_seen(estimator, "partly labelled sequences")
+    refuse_candidates(estimator, "partly labelled sequences")
     problem = _lay_out(estimator, X, choices, sample_weight)
     first = complete(estimator, problem, _first_weights(estimator, problem))
     fit_completions(estimator, problem, first)

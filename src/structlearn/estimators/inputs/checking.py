@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload, runtime_checkable
 
@@ -122,10 +122,12 @@ class Stacked(Sequence[Rows]):
 
     rows : CSR matrix in canonical form, or array, of finite float32 or float64 numbers
     lengths : int array of shape (n_examples,)
+    key_columns : the columns of keys that a tag dictionary may have, where there is to be one
     """
 
     rows: Rows
     lengths: Array
+    key_columns: Array | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -17,6 +17,8 @@ from structlearn.estimators.inputs.allowed import Allowed, Limits, allowed_table
 from structlearn.estimators.inputs.checking import Tables, label_arrays
 from structlearn.estimators.inputs.sequences import SequenceReader, with_empty
 from structlearn.estimators.inputs.spans import Span, SpanReading, span_reading
+from structlearn.estimators.inputs.tag_dictionary import TagDictionary
+from structlearn.estimators.models.candidates import CandidateAnswers
 from structlearn.estimators.models.linear import LinearModel
 from structlearn.estimators.scikit import Rows
 from structlearn.estimators.weights.row_weights import RowWeights
@@ -37,12 +39,14 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
     reader : from sequences to rows of features
     transition_features : columns of X that score pairs of labels; None where there are none
     seen : the labels that each feature has weights for; None where it has some for all
+    dictionary : the candidate labels of keys; None where positions may have all labels
     """
 
     classes: Array
     reader: SequenceReader
     transition_features: Array | None = None
     seen: SeenPairs | None = None
+    dictionary: TagDictionary | None = None
 
     # ---- weights by name -------------------------------------------------------------------------------
 
@@ -89,6 +93,9 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
 
     def best(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Return the best label sequence of each example."""
+        if self.dictionary is not None and allowed is None:
+            answers, filled = self._candidate_answers(X, self.dictionary)
+            return with_empty(answers.best(), filled, self.nothing)
         scoring, filled, limits = self.scoring_and_limits(X, allowed)
         return with_empty(self._decode(scoring, limits), filled, self.nothing)
 
@@ -117,6 +124,9 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
 
     def marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Return probabilities of the labels, of shape (length, K) each; sparse after sparsemax."""
+        if self.dictionary is not None and allowed is None:
+            answers, filled = self._candidate_answers(X, self.dictionary)
+            return with_empty(answers.marginals(), filled, self._no_rows)
         scoring, filled, limits = self.scoring_and_limits(X, allowed)
         found = []
         for i, parts in self.soft_parts(scoring, limits.shift):
@@ -174,21 +184,32 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
 
     def scoring_and_limits(self, X: Tables, allowed: Allowed | None) -> tuple[Scoring, Array, Limits]:
         """Return the same as `scoring`, and what predictions are limited to."""
-        scoring, filled = self.scoring(X)
-        lengths = np.zeros(filled.size, dtype=np.int64)
-        lengths[filled] = scoring.shapes[:, 0]
+        rows, lengths = self.reader.rows(X)
+        scoring = self._scoring_of(rows, lengths[lengths > 0])
         table = None if allowed is None else allowed_table(allowed, lengths, self.classes, "allowed")
-        return scoring, filled, Limits(self.structure, scoring, filled, table)
+        if self.dictionary is not None:
+            known = self.dictionary.table(rows, len(self.classes))
+            table = known if table is None else np.where(table.all(axis=1, keepdims=True), known, table)
+        return scoring, lengths > 0, Limits(self.structure, scoring, lengths > 0, table)
 
     def scoring(self, X: Tables) -> tuple[Scoring, Array]:
         """Return the scoring of all sequences that are not empty, and which of them are not."""
         rows, lengths = self.reader.rows(X)
-        filled = lengths > 0
+        return self._scoring_of(rows, lengths[lengths > 0]), lengths > 0
+
+    def _scoring_of(self, rows: Rows, lengths: Array) -> Scoring:
+        local = self._label_scoring(rows, lengths)
+        return with_pairs(local, rows, self.structure, self.transition_features)
+
+    def _label_scoring(self, rows: Rows, lengths: Array) -> LabelScoring:
         mapped = self.reader.row_map.apply(rows)
-        local = label_scoring(
-            self.structure, mapped, lengths[filled], self.seen, intercept=self.rows.has_constant
-        )
-        return with_pairs(local, rows, self.structure, self.transition_features), filled
+        return label_scoring(self.structure, mapped, lengths, self.seen, intercept=self.rows.has_constant)
+
+    def _candidate_answers(self, X: Tables, dictionary: TagDictionary) -> tuple[CandidateAnswers, Array]:
+        """Return what is asked over candidates alone, and which sequences are not empty."""
+        rows, lengths = self.reader.rows(X)
+        local = self._label_scoring(rows, lengths[lengths > 0])
+        return CandidateAnswers(self, dictionary, local, rows), lengths > 0
 
     # ---- what `AnswerConfidence` asks ---------------------------------------------------------------------
 

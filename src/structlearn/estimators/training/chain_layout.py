@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from structlearn.estimators.inputs.checking import (
 )
 from structlearn.estimators.inputs.constraints import check_steps, forbidden_steps
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
+from structlearn.estimators.inputs.tag_dictionary import check_candidates, learn_dictionary
 from structlearn.estimators.models.chains import column_array, label_scoring, with_pairs
 from structlearn.estimators.scikit import balanced_weights
 from structlearn.estimators.training.running import TrainingProblem
@@ -28,8 +29,9 @@ from structlearn.estimators.weights.seen_choice import choose_pairs
 from structlearn.estimators.weights.sparse_penalty import elastic_net
 from structlearn.estimators.weights.step_choice import choose_steps
 from structlearn.metrics import Outputs
-from structlearn.scoring import Scoring
+from structlearn.scoring import Scoring, SelectedScoring
 from structlearn.structures import Chain, ConditionedChain
+from structlearn.structures.chain.candidates import CandidateChain
 
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
@@ -48,6 +50,8 @@ def lay_out_sequences(
     known = codes if classes is None else None
     structure, scoring, weight, memory = scored_rows(estimator, X, lengths, sample_weight, known)
     check_steps(estimator.constraints, structure, estimator.classes_, codes, lengths)
+    if estimator.candidates is not None:
+        structure, scoring = _over_candidates(estimator, X, structure, scoring, codes)
     options = class_costs(
         estimator.cost,
         estimator.class_weight,
@@ -81,6 +85,7 @@ def scored_rows(
         raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {n_labels[i]} labels.")
     weight = check_sample_weight(sample_weight, len(lengths))
     check_two_classes(estimator.classes_)
+    check_candidates(estimator)
     estimator.n_features_in_ = rows.shape[1]
     structure = choose_steps(estimator, codes, lengths) or _new_structure(estimator)
     memory = Memory(estimator.memory)
@@ -100,6 +105,14 @@ def scored_rows(
         weight,
         memory,
     )
+
+
+def _over_candidates(
+    estimator: ChainClassifier, X: Tables, structure: Any, scoring: Any, codes: Array
+) -> tuple[Any, Scoring]:
+    """Restrict structure and scoring to the candidates of a tag dictionary, which is learnt here."""
+    found = learn_dictionary(estimator, X, codes).candidates(X.rows, np.diff(scoring.first))  # type: ignore[union-attr]
+    return CandidateChain(structure, found), SelectedScoring(scoring, found.first, found.label)
 
 
 def _new_structure(estimator: ChainClassifier) -> Chain | ConditionedChain:

@@ -107,6 +107,10 @@ class EstimatorTraining(Generic[S]):
         """Return what `warm_start` goes on from, if there is something."""
         return former_of(self.estimator).get("_solution")
 
+    def fitted_structure(self, structure: S) -> S:
+        """Return the structure that the fitted estimator has: that of the problem, unless overridden."""
+        return structure
+
     def strength(self, problem: TrainingProblem[S]) -> float:
         """Return lambda for this problem."""
         return self.estimator.regularization
@@ -188,7 +192,7 @@ class EstimatorTraining(Generic[S]):
         keep_layout(estimator)
 
         def adopt(w: Array) -> None:
-            estimator.structure_, estimator.weights_ = structure, w
+            estimator.structure_, estimator.weights_ = self.fitted_structure(structure), w
 
         with report_progress(stopping, verbose=estimator.verbose, callback=estimator.callback) as callback:
             solution = solve(

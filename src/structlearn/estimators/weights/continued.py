@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.sentences import join_sentences
 from structlearn.estimators.choices import ON_LONG_SEQUENCES, ON_MANY_LABELS, Auto
+from structlearn.estimators.inputs.tag_dictionary import check_candidates, dictionary_of
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.training.fresh_fit import forget_attributes, former_of
@@ -30,13 +31,14 @@ from structlearn.scoring import SeenPairs
 from structlearn.solvers.bcfw.dense_point import DensePoint
 from structlearn.solvers.solution import Certificate, Solution
 from structlearn.solvers.solver import Solver
-from structlearn.structures import Chain, ConditionedChain, SparseChain
+from structlearn.structures import Chain, ConditionedChain, SparseChain, Structure
+from structlearn.structures.chain.candidates import CandidateChain
 
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
     from structlearn.solvers.stopping import Stopping
 
-
+S = TypeVar("S", bound=Structure)
 #: Sequences of at least this mean length are trained by stretches.
 LONG = 100
 #: At most so many shared parts of dual points, of all sequences together, are kept (8 bytes each).
@@ -80,6 +82,11 @@ def places_by_column(n_before: int, n_now: int) -> Array:
     return np.arange(n_now) if n_before == n_now else np.full(n_now, -1)
 
 
+def unrestricted(structure: S | CandidateChain) -> S | Chain:
+    """Return the chain that candidates restrict; others as they are."""
+    return structure.chain if isinstance(structure, CandidateChain) else structure
+
+
 class Start(NamedTuple):
     """What the next fit starts at: a model before, and the place there of each column."""
 
@@ -114,19 +121,24 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
         check_penalty(self.estimator)
         check_features(self.estimator)
         check_transitions(self.estimator)
+        check_candidates(self.estimator)
         return super().solver_and_stopping(auto)
 
     def auto_for(self, problem: TrainingProblem[Chain | ConditionedChain]) -> Auto:
         """Return what solver="auto" stands for: for smooth losses it depends on labels and lengths."""
-        scoring, structure = problem.scoring, problem.structure
+        scoring, structure = problem.scoring, unrestricted(problem.structure)
         most = MOST_SEEN if isinstance(structure, SparseChain) else MOST_SHARED
         if scoring.n_examples * scoring.n_shared > most and problem.penalty is None:
             return ON_MANY_LABELS
-        plain = type(structure) is Chain and not (structure.start or structure.end)
+        plain = type(problem.structure) is Chain and not (structure.start or structure.end)
         long = scoring.shapes[:, 0].mean() >= LONG
         in_memory = problem.memory is None or problem.memory.limit is None
         softmax = trained_loss(self.estimator) == "softmax"
         return ON_LONG_SEQUENCES if plain and long and in_memory and softmax else super().auto_for(problem)
+
+    def fitted_structure(self, structure: Any) -> Any:
+        """Return the chain itself; the model has the dictionary that restricts it beside."""
+        return unrestricted(structure)
 
     def warm(self, objective: Objective) -> Solution | None:
         """Return the solution before or, of other data, a start at the weights that are known by name."""
@@ -146,6 +158,10 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
             said.append(describe_pairs(pairs, len(self.estimator.classes_)))
         if isinstance(chain, SparseChain):
             said.append(describe_steps(chain))
+        dictionary = dictionary_of(self.estimator)
+        if dictionary is not None:
+            about = str(self.estimator.candidates), int(self.estimator.candidate_min_count)
+            said.append(dictionary.describe(*about, chain.n_labels))
         return replace(found, status=reduce(join_sentences, said, found.status))
 
     def _start(self) -> Start | None:
@@ -163,7 +179,7 @@ class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
 
 def first_weights(former: Former, places: Array, model: ChainClassifier, objective: Objective) -> Array:
     """Return the first weights of a new problem: those known before, zero for new ones."""
-    structure, n_weights, k = objective.structure, objective.n_weights, len(model.classes_)
+    structure, n_weights, k = unrestricted(objective.structure), objective.n_weights, len(model.classes_)
     w = np.zeros(n_weights)
     position = {label: j for j, label in enumerate(former.classes.tolist())}
     both = [(j, position[label]) for j, label in enumerate(model.classes_.tolist()) if label in position]

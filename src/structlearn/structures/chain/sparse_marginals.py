@@ -28,7 +28,7 @@ from structlearn.structures.regularized import clip_entropy
 LEAST_SCORE = -8.0
 #: Relative error that cancelling leaves, at most, per position.
 CANCELLED = 1e-12
-_WIDEST_FREE, _WIDEST, _SMALLEST = 300.0, 150.0, 1e-150  # as in `marginals.py`
+_WIDEST_FREE, WIDEST, SMALLEST = 300.0, 150.0, 1e-150  # as in `marginals.py`
 
 
 class SparseScratch(NamedTuple):
@@ -77,7 +77,7 @@ def sparse_marginals_workspace(record: SparseRecord, shape: Shape) -> SparseScra
 
 
 @kernel
-def _exponentiate(record: SparseRecord, shared: Array, work: SparseScratch) -> None:
+def exponentiate_steps(record: SparseRecord, shared: Array, work: SparseScratch) -> None:
     """Set facts, full and extra, if the scores are new."""
     facts, known = work.facts, work.known
     changed = np.isnan(facts[0])
@@ -96,7 +96,7 @@ def _exponentiate(record: SparseRecord, shared: Array, work: SparseScratch) -> N
     if record.free:
         facts[2] = 1.0 if least >= LEAST_SCORE and largest - least <= _WIDEST_FREE else 0.0
     else:
-        facts[2] = 1.0 if largest - least <= _WIDEST else 0.0
+        facts[2] = 1.0 if largest - least <= WIDEST else 0.0
     for e in range(shared.size):
         work.full[e] = exponential(shared[e] - largest)
         work.extra[e] = work.full[e] - facts[1]
@@ -116,7 +116,7 @@ def _exponentiate_labels(record: SparseRecord, length: int, theta: Array, work: 
         for k in range(n):
             below = theta[t * n + k] - largest
             work.below[t, k] = below
-            wide += (below > -np.inf) & (below < -_WIDEST)
+            wide += (below > -np.inf) & (below < -WIDEST)
         if wide > 0 and not record.free:
             return np.nan
         for k in range(n):
@@ -143,7 +143,7 @@ def sparse_forward(
 ) -> float:
     """ahead_t <- scaled prefixes; returns log Z, NaN where logarithms are needed."""
     n, ahead = record.n_labels, work.ahead
-    _exponentiate(record, shared, work)
+    exponentiate_steps(record, shared, work)
     if length > 1 and work.facts[2] == 0.0:
         return np.nan
     log_z = _exponentiate_labels(record, length, theta, work)
@@ -163,7 +163,7 @@ def sparse_forward(
             return np.nan if record.free else -np.inf
         for k in range(n):
             ahead[t, k] /= total
-            small += (ahead[t, k] > 0.0) & (ahead[t, k] < _SMALLEST)
+            small += (ahead[t, k] > 0.0) & (ahead[t, k] < SMALLEST)
         if small > 0 and not record.free:
             return np.nan
         rest += np.log(total)
@@ -227,6 +227,24 @@ def dense_scores(
 
 
 @kernel
+def log_marginals(
+    record: SparseRecord, length: int, theta: Array, shared: Array, work: SparseScratch, mean: Array
+) -> float:
+    """mean <- the marginals by logarithms, found <- NaN and their entropy; return log Z."""
+    n, scores = record.n_labels, dense_scores(record, length, theta, shared, work)
+    value = log_forward(scores, work.ahead, work.back, work.spare)
+    work.found[0] = np.nan
+    if value > -np.inf:
+        local = mean[: length * n].reshape(length, n)
+        work.found[1] = log_backward(
+            scores.steps, work.ahead, work.back, work.spare, work.row, local, work.pairs
+        )
+        for e in range(shared.size):
+            mean[length * n + e] = work.pairs[0, record.before[e], record.after[e]]
+    return value
+
+
+@kernel
 def sparse_log_partition(
     record: SparseRecord, shape: Shape, theta: Array, shared: Array, work: SparseScratch, mean: Array
 ) -> float:
@@ -241,21 +259,12 @@ def sparse_log_partition(
 def sparse_marginals(
     record: SparseRecord, shape: Shape, theta: Array, shared: Array, work: SparseScratch, mean: Array
 ) -> float:
-    length, n = shape[0], record.n_labels
+    length = shape[0]
     value = sparse_forward(record, length, theta, shared, work)
     if value > -np.inf:
         sparse_backward(record, length, work, mean)
     elif np.isnan(value):
-        scores = dense_scores(record, length, theta, shared, work)
-        value = log_forward(scores, work.ahead, work.back, work.spare)
-        work.found[0] = np.nan
-        if value > -np.inf:
-            local = mean[: length * n].reshape(length, n)
-            work.found[1] = log_backward(
-                scores.steps, work.ahead, work.back, work.spare, work.row, local, work.pairs
-            )
-            for e in range(shared.size):
-                mean[length * n + e] = work.pairs[0, record.before[e], record.after[e]]
+        value = log_marginals(record, length, theta, shared, work, mean)
     if value == -np.inf:
         mean[:] = 0.0
     return value
@@ -271,23 +280,33 @@ def sparse_entropy(
     mean: Array,
     log_z: float,
 ) -> float:
-    """Return H after `sparse_marginals`: log Z - <theta, mean>, less what rounding may add.
+    """Return H after `sparse_marginals`."""
+    length, n = shape[0], record.n_labels
+    below = work.below.reshape(work.below.size)[: length * n]
+    return entropy_left(length, n, length * np.log(n), shared, work, below, mean)
+
+
+@kernel
+def entropy_left(
+    length: int, n: int, most: float, shared: Array, work: SparseScratch, below: Array, mean: Array
+) -> float:
+    """Return H: log Z - <theta, mean>, less what rounding may add; `most` is a bound on it.
+
+    below : scores of labels less the largest of their positions, as `mean` begins with theirs
+    n : at most how many labels a position has
 
     Cancelling does what a change of every step's score by facts[3] units would do: to H, that times L.
     """
-    length, n = shape[0], record.n_labels
-    most = length * np.log(n)
     if np.isnan(work.found[0]):
         return clip_entropy(work.found[1], most)
     inner = -(length - 1) * work.facts[0] if length > 1 else 0.0
     size = abs(work.found[0]) + abs(inner) + length
-    for t in range(length):
-        for k in range(n):
-            part = max(work.below[t, k], LOWEST) * mean[t * n + k]
-            inner += part
-            size -= part
+    for p in range(below.size):
+        part = max(below[p], LOWEST) * mean[p]
+        inner += part
+        size -= part
     for e in range(shared.size):
-        part = shared[e] * mean[length * n + e]
+        part = shared[e] * mean[below.size + e]
         inner += part
         size += abs(part)
     rounding = 8.0 * UNIT * ((length + n) * size + length * work.facts[3])

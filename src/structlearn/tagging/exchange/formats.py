@@ -16,10 +16,10 @@ from structlearn.tagging.tagger import Tagger
 
 #: Bytes of a model file that are read at most.
 MOST_BYTES = 1 << 32
-#: Not a tool's model: what it would lack.
+#: Not a tool's model: why it holds no tagger.
 _NO_TAGGER = {
-    "onnx": "ONNX has no operator that finds the best path of labels, and scores of words alone are no "
-    "tagger; structlearn.runtime tags with NumPy alone."
+    "onnx": "A tagger makes features of words, and an ONNX graph takes numbers; export it to crfsuite or "
+    "wapiti, or use structlearn.runtime, which tags with NumPy alone."
 }
 
 

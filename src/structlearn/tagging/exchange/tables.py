@@ -114,6 +114,7 @@ def _exportable(tagger: Tagger) -> ChainClassifier:
     misfits = {
         "constraints on labels": chain.constraints is not None or chain.structure_.forbidden is not None,
         "weights for the first and last label": chain.start or chain.end,
+        "candidate labels of a tag dictionary": chain.model_.dictionary is not None,
         "a map of rows": hasattr(chain, "row_transformer_"),
         "arrays beside words": tagger.n_arrays_ or getattr(tagger.features_, "n_arrays_", 0),
         "taggers inside": bool(tagger.taggers),

@@ -94,6 +94,15 @@ class TextFeatures:
         places = map(self.templates.index, parse_templates(templates))
         return [j for place in places for j in range(self.starts_[place], self.starts_[place + 1])]
 
+    def key_columns(self, template: str) -> Array:
+        """Return the columns of one template, whose values are the keys of a tag dictionary."""
+        if any(one not in self.templates for one in parse_templates(template)):
+            raise ParameterError(
+                "{candidates=} is not among the templates; name one of them, such as word.",
+                candidates=template,
+            )
+        return np.array(self.columns_of(template), dtype=np.int64)
+
     def with_keys(self, keys: Array) -> Self:
         """Take a vocabulary that was learnt before."""
         self.keys_ = keys

@@ -90,6 +90,11 @@ class PatternFeatures(TextFeatures):
             raise ParameterError("Hashed features cannot be told apart; leave out {hash_bits}.")
         return self.pairs_ or None
 
+    def key_columns(self, template: str) -> Array:
+        """Return the columns of features whose names begin with `template` and an equals sign."""
+        begins = f"{template}="
+        return np.array([j for j, name in enumerate(self.names_ or ()) if name.startswith(begins)], np.int64)
+
     def with_names(self, names: list[str]) -> Self:
         """Take a vocabulary of strings."""
         self.names_ = names
