@@ -33,11 +33,12 @@ FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed; since 4, rows
 #: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated;
 #: since 7, models may be inside a model; since 8, tokens may have arrays beside them; since 9, rows may be
-#: those of a table; since 10, weights may be 32-bit floats, and positions gaps. A file without any of these
-#: is written as 3, for versions that read no more.
-VERSION = 10
-_WITHOUT_FLOATS, _WITHOUT_TABLES, _WITHOUT_ARRAYS = 9, 8, 7
-#: Transformers that version 9 has brought.
+#: those of a table; since 10, weights may be 32-bit floats, and positions gaps; since 11, tables may have
+#: dates and free text. A file without any of these is written as 3, for versions that read no more.
+VERSION = 11
+_WITHOUT_COLUMNS, _WITHOUT_FLOATS, _WITHOUT_TABLES, _WITHOUT_ARRAYS = 10, 9, 8, 7
+#: Transformers that version 11, and that version 9 has brought.
+_OF_COLUMNS = "TableTransformer"
 _OF_TABLES = {"ColumnTransformer", "FunctionTransformer", "OneHotEncoder", "SimpleImputer"}
 _WITHOUT_MODELS, _WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 6, 5, 4, 3
 #: Names of weights, also of models inside.
@@ -84,7 +85,7 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
     packed, shapes = compact_arrays({name: np.ascontiguousarray(array) for name, array in tensors.items()})
-    least = VERSION if _has_floats(packed) else _least_version(header)
+    least = max(_WITHOUT_COLUMNS if _has_floats(packed) else 0, _least_version(header))
     about = {"format": FORMAT, "version": least, "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
 
@@ -98,7 +99,10 @@ def _has_floats(packed: Mapping[str, np.ndarray]) -> bool:
 
 
 def _least_version(header: Mapping[str, Any]) -> int:
-    if any(step["name"] in _OF_TABLES for step in header.get("row_map", ())):
+    steps = {step["name"] for step in header.get("row_map", ())}
+    if _OF_COLUMNS in steps:
+        return VERSION
+    if steps & _OF_TABLES:
         return _WITHOUT_FLOATS
     if header["notes"].get("arrays") or header.get("features", {}).get("n_arrays"):
         return _WITHOUT_TABLES

@@ -15,6 +15,7 @@ from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.options import Json, argument
 from structlearn.cli.support.outputs import print_figures
 from structlearn.core.wording import list_names, plain
+from structlearn.tables.readings import KINDS
 
 _CLASSES_SHOWN = 20
 #: Largest weights, and labels whose largest weights are told.
@@ -137,13 +138,17 @@ def _step(step: Mapping[str, Any]) -> str:
 
 def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the columns of a table, by what they are."""
-    if "text" in notes:
+    if "kinds" in notes:
+        pairs = [(KINDS[one["kind"]].plural, name) for one, name in zip(notes["kinds"], notes["features"])]
+        kinds = {kind.plural: [name for own, name in pairs if own == kind.plural] for kind in KINDS.values()}
+    elif "text" in notes:  # of version 0.2
         text = set(notes["text"])
         kinds = {"numbers": [one for one in notes["features"] if one not in text], "text": notes["text"]}
-        others = {"left out": notes.get("left_out", ())}
-        yield from (
-            (name, plain(list_names(columns))) for name, columns in (kinds | others).items() if columns
-        )
+    else:
+        return
+    for name, columns in (kinds | {"left out": notes.get("left_out", ())}).items():
+        if columns:
+            yield name, plain(list_names(columns))
 
 
 def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
