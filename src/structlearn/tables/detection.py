@@ -11,20 +11,22 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import Statement
-from structlearn.core.wording import count_of, quote
+from structlearn.core.wording import count_of, list_names, quote
 from structlearn.tables.dates import order_of, parse_dates
 from structlearn.tables.frame import Column, Frame, TextColumn
 from structlearn.tables.readings import KINDS, ColumnProblem, ColumnReading, odd_cell
 from structlearn.tables.spelling import (
     UNKNOWN,
     are_flags,
-    has_decimal_commas,
+    decimal_commas,
     parse_numbers,
     parse_times,
 )
 
 #: Among this many cells that can be read per cell that cannot, such a cell is a mistake.
 READABLE_TO_ONE = 9
+#: More columns that are left out for one reason share a sentence.
+_MANY = 3
 #: Tables of fewer rows are taken as they are.
 FEW_ROWS = 20
 #: Free text has at least this many words on average, and more distinct texts than a share of the rows.
@@ -65,11 +67,13 @@ class Verdict(NamedTuple):
     reading : how it is read; None if it is left out, or cannot be read
     problem : what keeps it from being read
     remarks : what a user should know of it
+    useless : why it is left out, as the end of a sentence
     """
 
     reading: ColumnReading | None
     problem: ColumnProblem | None = None
     remarks: tuple[str, ...] = ()
+    useless: str = ""
 
 
 def detect(frame: Frame, wishes: Wishes) -> list[Verdict]:
@@ -88,8 +92,8 @@ def _detect(name: str, column: Column, wishes: Wishes, *, comma: bool) -> Verdic
         return _of_numbers(name, column)
     column = column.seen()
     if name in wishes.number:
-        comma = comma or has_decimal_commas(column.levels.tolist())
-        return Verdict(ColumnReading("number", comma=comma, lenient=True))
+        own = decimal_commas(column.levels.tolist(), usual=comma)
+        return Verdict(ColumnReading("number", comma=own, lenient=True))
     if not len(column.levels):
         return _left_out(name, "it is empty")
     if len(column.levels) == 1 and not column.n_missing and len(column) > 1:
@@ -98,7 +102,22 @@ def _detect(name: str, column: Column, wishes: Wishes, *, comma: bool) -> Verdic
 
 
 def _left_out(name: str, why: str) -> Verdict:
-    return Verdict(None, remarks=(f"Column {quote(name)} is left out: {why}.",))
+    return Verdict(None, remarks=(f"Column {quote(name)} is left out: {why}.",), useless=why)
+
+
+def all_remarks(names: Sequence[str], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """Return what a user should know of columns; many that are useless for one reason share a sentence."""
+    groups: dict[str, list[str]] = {}
+    for name, one in zip(names, verdicts):
+        if one.useless:
+            groups.setdefault(one.useless, []).append(name)
+    many = {why: own for why, own in groups.items() if len(own) > _MANY}
+    single = [remark for one in verdicts if one.useless not in many for remark in one.remarks]
+    return (*single, *(_left_out_together(why, own) for why, own in many.items()))
+
+
+def _left_out_together(why: str, names: Sequence[str]) -> str:
+    return f"{len(names)} columns are left out, each because {why}: {list_names(names)}."
 
 
 # ---- numbers -----------------------------------------------------------------------------------------
@@ -148,14 +167,14 @@ def _of_cells(name: str, column: TextColumn, wishes: Wishes, comma: bool) -> Ver
 def _try_numbers(
     name: str, column: TextColumn, levels: list[str], wishes: Wishes, comma: bool
 ) -> Verdict | None:
-    comma = comma or has_decimal_commas(levels)
-    found = parse_numbers(levels, comma=comma)
+    own = decimal_commas(levels, usual=comma)
+    found = parse_numbers(levels, comma=bool(own))
     if column.is_text and found.signs <= {""} and not _have_groups(levels):
         return None  # codes such as 01234
-    verdict = _if_most(name, column, levels, found.odd, ColumnReading("number", comma=comma))
+    verdict = _if_most(name, column, levels, found.odd, ColumnReading("number", comma=own))
     if verdict is None or verdict.problem is not None:
         return verdict
-    mixed = mixed_spelling(levels, found.signs, comma)
+    mixed = mixed_spelling(levels, found.signs, bool(own))
     if mixed is not None:
         row = int(np.argmax(column.codes == mixed.level))
         return Verdict(None, ColumnProblem(name, row, mixed.what, ("category", "ignore")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +22,13 @@ class ColumnReading:
     """How a column is read.
 
     kind : the name of an entry of `KINDS`
-    comma : whether numbers have a decimal comma
+    comma : whether numbers have a decimal comma; None if nothing tells, and a file's own way holds
     day_first : whether the day comes first in 1/2/2020
     lenient : whether cells that cannot be read are missing, rather than an error
     """
 
     kind: str
-    comma: bool = False
+    comma: bool | None = None
     day_first: bool = False
     lenient: bool = False
 
@@ -54,7 +54,7 @@ class Kind:
 
 
 def _as_numbers(cells: list[str], reading: ColumnReading) -> tuple[Array, list[int]]:
-    found = parse_numbers(cells, comma=reading.comma)
+    found = parse_numbers(cells, comma=bool(reading.comma))
     return found.values, found.odd
 
 
@@ -151,8 +151,8 @@ def read_column(name: str, column: Column, reading: ColumnReading, *, comma: boo
         if reading.kind in ("number", "time") or not np.isfinite(column).any():
             return column
         column = spell_numbers(column)
-    if comma and not reading.comma:
-        reading = ColumnReading(reading.kind, True, reading.day_first, reading.lenient)
+    if reading.comma is None:
+        reading = replace(reading, comma=comma)
     values, odd = kind.parse(column.levels.tolist(), reading)
     there = column.counts > 0
     wrong = [k for k in odd if there[k]]

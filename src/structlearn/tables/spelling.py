@@ -93,11 +93,15 @@ def _digits(text: str, comma: bool) -> str | None:
     return text.replace(".", "").replace(",", ".") if comma else text.replace(",", "")
 
 
-def has_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether commas cannot stand between thousands, and can be decimal commas."""
+def decimal_commas(cells: Sequence[str], *, usual: bool) -> bool | None:
+    """Return whether commas are decimal ones, rather than between thousands; None if there are no commas.
+
+    `usual` is the answer where both can be.
+    """
     if not any("," in cell for cell in cells):
-        return False
-    return bool(parse_numbers(cells).odd) and not parse_numbers(cells, comma=True).odd
+        return None
+    with_points, with_commas = (len(parse_numbers(cells, comma=comma).odd) for comma in (False, True))
+    return usual if with_points == with_commas else with_commas < with_points
 
 
 def parse_times(cells: Sequence[str]) -> Numbers:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from structlearn.data.tables.csv_columns import column_of, verbatim_column
+from structlearn.data.tables.csv_columns import column_of, plain_numbers, verbatim_column
 from structlearn.data.text import open_bytes
 from structlearn.tables.frame import MISSING, Column, Frame, merge_levels
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Bytes that are looked through, and bytes that are parsed at a time.
 _LOOK, _BLOCK = 1 << 24, 1 << 24
+#: Rows that tell which columns are text.
+_FIRST = 100
 
 
 class _DoubtError(Exception):
@@ -31,32 +34,59 @@ def read_fast(source: CsvSource, names: Sequence[str], verbatim: Collection[str]
     """Return some columns of a file; None where the plain reader must read it."""
     try:
         import pyarrow as pa
-        from pyarrow import csv
     except ImportError:
         return None
     quotes = _quotes(source)
     if quotes is None:
         return None
+    text = {*verbatim, *_no_numbers(source, names)}
+    try:
+        table = _read(source, names, text, quotes)
+        dated = [name for name in names if _lost_its_spelling(table.column(name).type)]
+        if dated:  # as those are whose first rows are empty
+            table = _read(source, names, {*text, *dated}, quotes)
+        columns = [_column(table.column(name), name in verbatim) for name in names]
+    except (pa.ArrowException, OSError, _DoubtError):
+        return None
+    return Frame(list(names), columns, source.decimal_comma)
+
+
+def _no_numbers(source: CsvSource, names: Sequence[str]) -> list[str]:
+    """Return the columns whose first cells are not all numbers: pyarrow would spell dates in its own way."""
+    rows = list(islice(source.rows(), _FIRST))
+    columns = dict(zip(source.header, zip(*(cells for _, cells in rows))))
+    return [name for name in names if name in columns and not _are_plain(columns[name])]
+
+
+def _are_plain(cells: Sequence[str]) -> bool:
+    try:
+        plain_numbers(cells)
+    except ValueError:
+        return False
+    return True
+
+
+def _lost_its_spelling(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_temporal(kind) or types.is_boolean(kind)
+
+
+def _read(source: CsvSource, names: Sequence[str], text: Collection[str], quotes: int) -> Any:
+    """Return some columns: numbers, if all cells are, or else text."""
+    from pyarrow import csv, dictionary, int32, string
+
     convert = csv.ConvertOptions(
-        column_types=dict.fromkeys(verbatim, pa.dictionary(pa.int32(), pa.string())),
+        column_types=dict.fromkeys(text, dictionary(int32(), string())),
         null_values=sorted(MISSING),
         strings_can_be_null=False,
         auto_dict_encode=True,
         auto_dict_max_cardinality=1 << 30,
         include_columns=list(names),
     )
-    try:
-        with open_bytes(source.file) as stream:
-            table = csv.read_csv(
-                stream,
-                read_options=_read_options(source, csv),
-                parse_options=_parse_options(source, csv, quotes),
-                convert_options=convert,
-            )
-        columns = [_column(table.column(name), name in verbatim) for name in names]
-    except (pa.ArrowException, OSError, _DoubtError):
-        return None
-    return Frame(list(names), columns, source.decimal_comma)
+    options = {"read_options": _read_options(source, csv), "convert_options": convert}
+    with open_bytes(source.file) as stream:
+        return csv.read_csv(stream, parse_options=_parse_options(source, csv, quotes), **options)
 
 
 def fast_pieces(
@@ -77,20 +107,27 @@ def fast_pieces(
     convert = csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, include_columns=list(names)
     )
+    stream = open_bytes(source.file)
     try:
         reader = csv.open_csv(
-            open_bytes(source.file),
+            stream,
             read_options=_read_options(source, csv),
             parse_options=_parse_options(source, csv, quotes),
             convert_options=convert,
         )
     except (pa.ArrowException, OSError):
+        stream.close()
         return None
-    return _pieces(source, reader, list(names), set(numbers), set(verbatim))
+    return _pieces(source, stream, reader, list(names), set(numbers), set(verbatim))
 
 
 def _pieces(
-    source: CsvSource, reader: Any, names: list[str], numbers: set[str], verbatim: set[str]
+    source: CsvSource,
+    stream: IO[bytes],
+    reader: Any,
+    names: list[str],
+    numbers: set[str],
+    verbatim: set[str],
 ) -> Iterator[Frame]:
     import pyarrow as pa
 
@@ -106,6 +143,8 @@ def _pieces(
             at += batch.num_rows
     except (pa.ArrowException, OSError, _DoubtError):
         yield from source.plain_pieces(names, verbatim, at)
+    finally:
+        stream.close()
 
 
 def _quotes(source: CsvSource) -> int | None:
@@ -162,6 +201,9 @@ def _codes(column: Any) -> tuple[np.ndarray, list[str]]:
     """Return the levels of a column of text; _DoubtError for one that begins with a quote behind blanks."""
     from pyarrow import string, types
 
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_binary(kind):  # no text
+        raise _DoubtError
     if not types.is_dictionary(column.type):
         column = column.cast(string()).dictionary_encode()
     whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column

@@ -32,7 +32,7 @@ def open_rows(path: StrPath, name: StrPath) -> tuple[str, list[str], Rows]:
     if "\0" in first:
         raise DataError(f"{os.fspath(name)} {BINARY}")
     delimiter = _delimiter(first)
-    rows = _split(name, chain([first], (line for _, line in lines)), delimiter)
+    rows = _split(name, chain([first], _check_text(name, lines)), delimiter)
     _, header = next(rows)
     checked = checked_header(name, [one.strip() for one in header])
     return delimiter, checked, _as_long(name, rows, len(checked))
@@ -70,6 +70,14 @@ def _delimiter(header: str) -> str:
     """Return what stands most often between the names of the header, outside quotes."""
     bare = _QUOTED.sub("", header)
     return max(DELIMITERS, key=bare.count)
+
+
+def _check_text(path: StrPath, lines: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Yield lines; DataError for one that holds a byte of 0, which no text has."""
+    for number, line in lines:
+        if "\0" in line:
+            raise DataError.at(path, number, "the line holds a byte of 0; save the table as text again.")
+        yield line
 
 
 def _split(path: StrPath, lines: Iterable[str], delimiter: str) -> Rows:

@@ -98,7 +98,7 @@ class CsvSource(TableSource):
             found = read_fast(self, names, verbatim)
             if found is not None:
                 return found
-        columns = read_columns(self._open, self.header, names, verbatim)
+        columns = read_columns(self.rows, self.header, names, verbatim)
         return Frame(list(names), columns, self.decimal_comma)
 
     def pieces(
@@ -117,7 +117,7 @@ class CsvSource(TableSource):
         self, names: Sequence[str], verbatim: Collection[str] = (), first: int = 0
     ) -> Iterator[Frame]:
         """Yield some columns, some rows at a time, by the plain reader, from a row on."""
-        rows = islice(self._open(), first, None)
+        rows = islice(self.rows(), first, None)
         while some := list(islice(rows, PIECE)):
             columns = read_columns(some.__iter__, self.header, names, verbatim)
             yield Frame(list(names), columns, self.decimal_comma)
@@ -129,9 +129,10 @@ class CsvSource(TableSource):
         return self._row(row)[1][self.header.index(name)].strip()
 
     def _row(self, row: int) -> tuple[int, list[str]]:
-        return next(islice(self._open(), row, None))
+        return next(islice(self.rows(), row, None))
 
-    def _open(self) -> Iterator[tuple[int, list[str]]]:
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Return all rows, by the plain reader: their lines, and their cells."""
         return open_rows(self.file, self.path)[2]
 
     def _is_large(self) -> bool:

@@ -16,7 +16,7 @@ from structlearn.data.scalars import is_number
 from structlearn.data.tables.source import TableSource, open_table
 from structlearn.data.tables.targets import TargetKind, read_targets
 from structlearn.storage.errors import DataError, StrPath
-from structlearn.tables.detection import Verdict, Wishes, detect, usual_min_frequency
+from structlearn.tables.detection import Verdict, Wishes, all_remarks, detect, usual_min_frequency
 from structlearn.tables.frame import Frame, TextColumn, merge_levels
 from structlearn.tables.readings import ColumnReading, UnreadableError, read_column, tell_problems
 from structlearn.tables.spelling import parse_numbers
@@ -322,14 +322,14 @@ def _with_gaps(frame: Frame, names: Sequence[str]) -> Frame:
 
 def _kept(
     source: TableSource, features: Sequence[str], verdicts: Sequence[Verdict]
-) -> tuple[dict[str, ColumnReading], list[str]]:
+) -> tuple[dict[str, ColumnReading], tuple[str, ...]]:
     """Return how the columns to learn from are read, and remarks; DataError for what cannot be read."""
     problems = [one.problem for one in verdicts if one.problem is not None]
     if problems:
         name = os.fspath(source.path)
         where = f"{name}, " if len(problems) == 1 else f"{name}: "
         raise DataError(tell_problems(problems, lambda row: f"{source.noun} {source.place(row)}", where))
-    remarks = [remark for one in verdicts for remark in one.remarks]
+    remarks = all_remarks(features, verdicts)
     kinds = {name: one.reading for name, one in zip(features, verdicts) if one.reading is not None}
     if not kinds:
         why = f": {' '.join(remarks)}" if remarks else "."

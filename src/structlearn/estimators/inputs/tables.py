@@ -13,7 +13,7 @@ from structlearn.core.sentences import Statement
 from structlearn.core.wording import list_names
 from structlearn.estimators.inputs.frames import as_frame
 from structlearn.estimators.scikit import BaseEstimator, Rows
-from structlearn.tables.detection import Wishes, detect
+from structlearn.tables.detection import Wishes, all_remarks, detect
 from structlearn.tables.frame import Frame
 from structlearn.tables.maps import ColumnRecipe
 from structlearn.tables.readings import ColumnReading, UnreadableError, read_column, tell_problems
@@ -119,7 +119,7 @@ class TableTransformer(BaseEstimator):
         problems = [one.problem for one in verdicts if one.problem is not None]
         if problems:
             raise ValueError(tell_problems(problems, "row {}".format, ""))
-        remarks = tuple(remark for one in verdicts for remark in one.remarks)
+        remarks = all_remarks(frame.names, verdicts)
         for one in remarks:
             if isinstance(one, Statement) and "day_first" in one.template:
                 warnings.warn(str(one), UserWarning, stacklevel=2)
