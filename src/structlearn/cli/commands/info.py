@@ -15,7 +15,6 @@ from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.options import Json, argument
 from structlearn.cli.support.outputs import print_figures
 from structlearn.core.wording import list_names, plain
-from structlearn.tables.readings import KINDS
 
 _CLASSES_SHOWN = 20
 #: Largest weights, and labels whose largest weights are told.
@@ -139,6 +138,8 @@ def _step(step: Mapping[str, Any]) -> str:
 def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the columns of a table, by what they are."""
     if "kinds" in notes:
+        from structlearn.tables.readings import KINDS
+
         pairs = [(KINDS[one["kind"]].plural, name) for one, name in zip(notes["kinds"], notes["features"])]
         kinds = {kind.plural: [name for own, name in pairs if own == kind.plural] for kind in KINDS.values()}
     elif "text" in notes:  # of version 0.2
