@@ -198,8 +198,8 @@ def tell_problems(problems: list[ColumnProblem], place: Callable[[int], str], wh
 _SHOWN = 4
 _SETTLED = {
     "number": "count such cells as missing ({number=})",
-    "category": "take the column as categories ({category=})",
-    "ignore": "leave it out ({ignore=})",
+    "category": "take {columns} as categories ({category=})",
+    "ignore": "leave {them} out ({ignore=})",
 }
 
 
@@ -210,7 +210,8 @@ def _advice(settled_by: Iterable[str]) -> str:
 
 def _names(problems: list[ColumnProblem]) -> dict[str, object]:
     joined = ",".join(one.name for one in problems)
-    return dict.fromkeys(_SETTLED, joined)
+    columns, them = ("the column", "it") if len(problems) == 1 else ("the columns", "them")
+    return {**dict.fromkeys(_SETTLED, joined), "columns": columns, "them": them}
 
 
 def count_kinds(readings: Iterable[ColumnReading]) -> str:
