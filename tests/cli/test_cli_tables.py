@@ -108,6 +108,16 @@ def test_unknown_levels_and_new_gaps(run, csv, out, tmp_path):
     assert "street=(rare)" in run("weights", out).stdout
 
 
+def test_tables_are_read_in_pieces(run, csv, out, tmp_path, monkeypatch):
+    from structlearn.data.tables import source
+
+    run("train", "classify", csv, "--out", out)
+    commands = [("predict",), ("predict", "--marginals"), ("predict", "--json"), ("evaluate",)]
+    whole = [run(name, out, csv, *flags).stdout for name, *flags in commands]
+    monkeypatch.setattr(source, "PIECE", 7)
+    assert [run(name, out, csv, *flags).stdout for name, *flags in commands] == whole
+
+
 def test_regress(run, csv, out):
     run("train", "regress", csv, "--target", "income", "--out", out)
     frame, y = people()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structlearn import make_table_transformer
 from structlearn.data import DataError, read_table, read_table_pieces
 from structlearn.data.tables import arrow_csv, source
 from structlearn.tables.frame import TextColumn, join_frames
@@ -187,3 +188,24 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     assert cells_of(table.frame) == cells_of(expected.frame)
     pieces = read_table_pieces(path, table.kinds)
     assert sum(len(one.frame) for one in pieces) == len(table.frame)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=12) | CELLS, st.text("0123456789-/:.,$€% +eE()", max_size=12)), min_size=1
+    )
+)
+def test_any_cells_are_read_or_refused_with_a_sentence(tmp_path_factory, cells):
+    path = tmp_path_factory.mktemp("any") / "x.csv"
+    frame = pd.DataFrame([(a.replace("\0", ""), b, "t") for a, b in cells], columns=["a", "b", "t"])
+    frame.to_csv(path, index=False, encoding="utf-8", errors="replace")
+    for least in (0, 1 << 60):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(source, "ARROW_FROM", least)
+            try:
+                table = read_table(path)
+            except DataError:
+                continue
+            rows = make_table_transformer(kinds=table.kinds).fit_transform(table.frame)
+            assert np.isfinite(rows if isinstance(rows, np.ndarray) else rows.data).all()

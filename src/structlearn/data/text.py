@@ -70,7 +70,9 @@ def open_bytes(path: StrPath) -> BufferedReader:
     check_there(path)
     name = os.fspath(path)
     try:
-        stream = Unpacked.open(name) if _is_archive(name) else BufferedReader(WatchedFile(name), 1 << 16)
+        stream: BufferedReader = (
+            Unpacked.open(name) if _is_archive(name) else BufferedReader(WatchedFile(name), 1 << 16)
+        )
     except OSError as error:
         raise DataError(f"File {name} cannot be read: {error.strerror}.") from error
     if _is_device(stream):

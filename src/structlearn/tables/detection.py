@@ -275,9 +275,10 @@ def _if_most(
 
 
 def _is_infinite(cell: str) -> bool:
-    return cell.lstrip("+-").lower() in ("inf", "infinity") or (
-        cell.replace("e", "").replace("+", "").isdigit() and not isfinite(float(cell))
-    )
+    try:
+        return cell.isascii() and not isfinite(float(cell))
+    except ValueError:
+        return False
 
 
 # ---- text --------------------------------------------------------------------------------------------
