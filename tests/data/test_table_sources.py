@@ -12,6 +12,7 @@ from structlearn import make_table_transformer
 from structlearn.data import DataError, read_table, read_table_pieces
 from structlearn.data.tables import arrow_csv, source
 from structlearn.tables.frame import TextColumn, join_frames
+from structlearn.tables.readings import ColumnReading
 
 
 def cells_of(frame):
@@ -209,3 +210,18 @@ def test_any_cells_are_read_or_refused_with_a_sentence(tmp_path_factory, cells):
                 continue
             rows = make_table_transformer(kinds=table.kinds).fit_transform(table.frame)
             assert np.isfinite(rows if isinstance(rows, np.ndarray) else rows.data).all()
+
+
+def test_the_plain_reader_goes_on_where_pyarrow_gives_up(tmp_path, monkeypatch):
+    rows = [f"{k % 9}.5,Rome,u" for k in range(600)]
+    rows[500] = '1.5, "Rome",u'  # to pyarrow the quotes belong to the cell
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(["n,city,t", *rows]) + "\n")
+    kinds = {"n": ColumnReading("number"), "city": ColumnReading("category")}
+    monkeypatch.setattr(source, "ARROW_FROM", 0)
+    monkeypatch.setattr(arrow_csv, "_BLOCK", 1000)
+    pieces = [one.frame for one in read_table_pieces(path, kinds)]
+    assert len(pieces) > 2
+    expected = {"n": [k % 9 + 0.5 for k in range(600)], "city": ["Rome"] * 600}
+    expected["n"][500] = 1.5
+    assert cells_of(join_frames(pieces)) == expected
