@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from structlearn.cli.support.errors import handling_errors, say
 from structlearn.cli.support.options import Json, PageOut, argument, option, switch
@@ -108,13 +109,14 @@ def predict(
         form.check(bundle, task)
     _set_threads(bundle, jobs)
     data = input_file(data, format)
-    inputs = task.inputs(data, bundle, labels=False)
+    pieces = task.pieces(data, bundle, labels=False)
     if as_json:
-        write_output(map(in_json, objects(task, bundle, inputs.X, marginals=marginals)), out_file)
+        found = (objects(task, bundle, one.X, marginals=marginals) for one in pieces)
+        write_output(map(in_json, chain.from_iterable(found)), out_file)
     elif form is None:
-        task.write(bundle, inputs, out_file, marginals=marginals)
+        task.write_all(bundle, pieces, out_file, marginals=marginals)
     else:
-        write_pieces(form.pages(bundle, inputs), out_file)
+        write_pieces(chain.from_iterable(form.pages(bundle, one) for one in pieces), out_file)
 
 
 @handling_errors()
@@ -147,17 +149,29 @@ def evaluate_model(
     bundle, task = open_model(model)
     _set_threads(bundle, jobs)
     data = input_file(data, format)
-    inputs = task.inputs(data, bundle, labels=True)
-    if inputs.y is None:
-        raise ValueError(f"{data} has no labels to compare with.")
-    if not count_unknown:
-        task.check_labels(bundle, inputs)
-    scores = task.evaluate(bundle, inputs.y, bundle.estimator.predict(inputs.X))
+    y, predicted = [], []
+    for inputs in task.pieces(data, bundle, labels=True):
+        if inputs.y is None:
+            raise ValueError(f"{data} has no labels to compare with.")
+        if not count_unknown:
+            task.check_labels(bundle, inputs)
+        y.append(inputs.y)
+        predicted.append(bundle.estimator.predict(inputs.X))
+    scores = task.evaluate(bundle, _join(y), _join(predicted))
     if scores.n_unknown:
         say(
             f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
         )
     _print_scores(scores, as_json=as_json)
+
+
+def _join(pieces: list[Any]) -> Any:
+    """Return what was found in pieces of a file as if it had been read at once."""
+    if len(pieces) == 1:
+        return pieces[0]
+    import numpy as np
+
+    return np.concatenate(pieces)
 
 
 def _print_scores(scores: Scores, *, as_json: bool) -> None:

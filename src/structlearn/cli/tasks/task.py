@@ -189,6 +189,10 @@ class Task(ABC):
             raise ValueError("Label sets are packed from libsvm files; this table has several targets.")
         return self.packed
 
+    def rows_to_pack(self, training: Training) -> Any:
+        """Return the inputs as they are packed."""
+        return training.X
+
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Return data for a trained model, from a file or a folder."""
         if path.is_dir():
@@ -197,6 +201,10 @@ class Task(ABC):
         if bundle.notes.get("format") == PACKED:
             raise ValueError(f"The model was trained on data packed in Python; {path} must be packed, too.")
         return self.reread(path, bundle, labels=labels)
+
+    def pieces(self, path: Path, bundle: Bundle, *, labels: bool) -> Iterator[Inputs]:
+        """Yield data for a trained model, as few rows at a time as the task can; most read it at once."""
+        yield self.inputs(path, bundle, labels=labels)
 
     def _open_packed(self, path: Path) -> Packed:
         return self._check_kind(path, open_packed(path))
@@ -250,6 +258,13 @@ class Task(ABC):
     def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
         """Write answers (or probabilities) to `out`, or to stdout."""
         write_pieces(self.pages(bundle, inputs, marginals=marginals), out)
+
+    def write_all(
+        self, bundle: Bundle, pieces: Iterable[Inputs], out: Path | None, *, marginals: bool
+    ) -> None:
+        """Write the answers for all pieces of a file; most tasks read it at once."""
+        for inputs in pieces:
+            self.write(bundle, inputs, out, marginals=marginals)
 
     def check_bundle(self, bundle: Bundle) -> None:
         """ValueError if a model file is not one of this task, before data is read for it."""
