@@ -38,11 +38,12 @@ class TableColumns(RowMap):
         return cls([None if one is None else one.stored() for one in maps], fitted.map_.is_sparse)
 
     @cached_property
-    def _map(self) -> TableMap:
+    def table(self) -> TableMap:
+        """The maps of the columns."""
         return TableMap([None if one is None else restore(one) for one in self.columns], self.sparse)
 
     def check(self) -> None:
-        if not self._map.width:
+        if not self.table.width:
             raise ValueError("its row map is one of no features")
 
     @property
@@ -51,10 +52,10 @@ class TableColumns(RowMap):
 
     @property
     def n_outputs(self) -> int:
-        return self._map.width
+        return self.table.width
 
     def origins(self) -> list[Origin]:
-        return [Origin(j, suffix) for j, suffix in self._map.suffixes()]
+        return [Origin(j, suffix) for j, suffix in self.table.suffixes()]
 
     def transform(self, X: Any) -> Rows:
-        return map_table(self._map, X)
+        return map_table(self.table, X)
