@@ -36,7 +36,10 @@ from structlearn.data import write_libsvm
         (["--loss", "hinge", "--penalty", "l1"], "--penalty l1 needs a smooth loss such as 'softmax'"),
         (["--penalty", "l3"], "Unknown penalty 'l3'; valid are 'l2', 'l1', 'group'."),
         (["--loss", "softmax", "--penalty", "elasticnet"], "Unknown penalty 'elasticnet'"),
-        (["--loss", "softmax", "--penalty", "group", "--solver", "lbfgs"], "use one of 'proximal'"),
+        (
+            ["--loss", "softmax", "--penalty", "group", "--solver", "lbfgs"],
+            "'proximal-newton', 'proximal'",
+        ),
         (["--edges", "tree"], "--edges does not go with the task classify (it goes with multilabel)"),
         (["--boundaries"], "it goes with tag"),
     ],

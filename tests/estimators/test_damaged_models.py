@@ -93,7 +93,10 @@ POINTERS = {"array": [1, 2, 3], "dtype": "V8", "shape": [3]}
         (set_in("estimator", value="os"), "holds a 'os', which this version"),
         (set_in("estimator", value=["os"]), "estimator must be str"),
         (set_in("estimator", value="ChainClassifier"), "structure.name must be Chain"),
-        (set_in("estimator", value="MatchingClassifier"), "parameters.penalty is none of MatchingClassifier"),
+        (
+            set_in("estimator", value="MatchingClassifier"),
+            "l1_ratio is none of MatchingClassifier",
+        ),
         (set_in("notes", "application", value="os"), "holds a 'os', which this version"),
         (set_in("notes", "application", value=["Tagger"]), "holds a .*, which this version"),
         (set_in("notes", value=[]), "notes must be dict"),

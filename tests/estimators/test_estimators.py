@@ -462,7 +462,9 @@ def test_warm_starts_go_on(make, name):
     rough = model.fit(X, y).certificate_
     fine = model.set_params(tol=0.0005).fit(X, y).certificate_
     cold = clone(model).fit(X, y).certificate_
-    assert fine.gap <= 0.0005 < rough.gap
+    assert fine.gap <= 0.0005
+    assert rough.gap <= 0.1
+    assert name == "multiclass" or rough.gap > 0.0005  # Newton's steps go far beyond a rough gap
     assert fine.passes <= cold.passes
     assert model.fit(X, y).certificate_.passes < cold.passes
 

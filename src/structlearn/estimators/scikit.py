@@ -136,12 +136,12 @@ def checked_examples(estimator: Any, *data: Any, **options: Any) -> Any:
     return validate_data(estimator, *data, dtype=FLOATS, **options)
 
 
-def _is_plain(order: str | None, X: Any, y: Any = None) -> bool:
+def _is_plain(order: str | None, X: Any, *outputs: Any) -> bool:
     """Whether rows and outputs are arrays that training can take as they are."""
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or 0 in X.shape:
         return False
     laid_out = {"C": X.flags.c_contiguous, "F": X.flags.f_contiguous}.get(order or "", True)
-    if y is not None:
+    for y in outputs:
         whole = type(y) is np.ndarray and y.ndim == 1 and y.size == X.shape[0] and y.dtype.kind in "iufbU"
         laid_out = laid_out and whole and (y.dtype.kind != "f" or bool(np.isfinite(y).all()))
     return laid_out and is_finite(X)
@@ -164,8 +164,12 @@ def checked_table(estimator: Any, X: Any, *y: Any, y_numeric: bool) -> Any:
 
 
 def check_classes(y: Array) -> None:
-    """Raise ValueError if y is not a target of a classifier; whole numbers and texts are."""
-    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU":
+    """Raise ValueError if y is not a target of a classifier, and warn of one with very many classes.
+
+    Whole numbers within half as many values as there are examples need no further look.
+    """
+    whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iu" and y.size > 0
+    if whole and int(y.max()) - int(y.min()) < y.size // 2:
         return
     from sklearn.utils.multiclass import check_classification_targets
 

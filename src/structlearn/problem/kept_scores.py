@@ -51,6 +51,15 @@ def can_keep_scores(
     return flat and rows and unlimited and int(scoring.start[-1]) <= MOST_SCORES
 
 
+class SavedScores(NamedTuple):
+    """What a checkpoint holds of kept scores, so that a run goes on bit for bit."""
+
+    theta: Array
+    mean: Array
+    n_steps: int
+    way_length: float
+
+
 class KeptScores:
     """theta of all rows at the current w, and their change along the current direction."""
 
@@ -58,11 +67,27 @@ class KeptScores:
         self.objective = objective
         self.chunks = objective.scoring.chunks(1 << 15)
         self.w = w
+        self.theta = np.empty(0)
         self.gold = np.concatenate([objective.weighted_gold(*chunk) for chunk in self.chunks])
         self.rescore()
         self.way = np.zeros_like(self.theta)
         self.mean = np.zeros_like(self.theta)
         self._look = softmax_line if objective.couples_labels else sigmoid_line
+
+    def saved(self) -> SavedScores:
+        """Return what a checkpoint holds."""
+        return SavedScores(self.theta, self.mean, self.n_steps, self.way_length)
+
+    def restore(self, saved: SavedScores) -> bool:
+        """Take over what was saved at the same w; False where it is not what w gives, but for rounding."""
+        self.at(0.0)
+        for known, found in ((saved.theta, self.theta), (saved.mean, self.mean)):
+            if known.shape != found.shape or known.dtype != found.dtype:
+                return False
+            if not np.allclose(known, found, rtol=1e-9, atol=1e-9 * float(np.abs(found).max(initial=0.0))):
+                return False
+        self.theta, self.mean, self.n_steps, self.way_length = saved
+        return True
 
     @property
     def n_labels(self) -> int:

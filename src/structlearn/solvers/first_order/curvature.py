@@ -65,6 +65,14 @@ class Curvature:
     def refine(self) -> None:
         """Take a larger sample: the last step did not bring what it promised."""
 
+    def saved(self) -> float:
+        """Return the number that it depends on beside the data and the scores; 0 for none."""
+        return 0.0
+
+    def restore(self, saved: float) -> bool:
+        """Take that number over; False where it cannot be one."""
+        return saved == 0.0
+
 
 def estimate_curvature(objective: Objective) -> Curvature:
     """Choose the best estimate that costs little beside a pass."""
@@ -129,14 +137,24 @@ class SampledHessian(Curvature):
         super().__init__(objective, scoring)
         self.objective, self.scoring = objective, scoring
         self.n_columns = (scoring.X.shape[1] + scoring.intercept) * scoring.n_labels
-        self.size = min(objective.n_active, ROWS_PER_COLUMN * self.n_columns)
-        self.sample = _sample(objective, scoring, self.size)
+        self._take(min(objective.n_active, ROWS_PER_COLUMN * self.n_columns))
         self.factored = Factored(np.empty((0, 0)), np.empty(0))
 
     def refine(self) -> None:
         if self.size < self.objective.n_active:
-            self.size = min(self.objective.n_active, 2 * self.size)
-            self.sample = _sample(self.objective, self.scoring, self.size)
+            self._take(min(self.objective.n_active, 2 * self.size))
+
+    def _take(self, size: int) -> None:
+        self.size, self.sample = size, _sample(self.objective, self.scoring, size)
+
+    def saved(self) -> float:
+        return float(self.size)
+
+    def restore(self, saved: float) -> bool:
+        if not self.size <= saved <= self.objective.n_active:
+            return False
+        self._take(int(saved))
+        return True
 
     def update(self, scores: KeptScores) -> None:
         rows, weight, chosen = self.sample
@@ -181,8 +199,21 @@ class SecondMoments(Curvature):
 
     def apply_inverse(self, v: Array, scale: float) -> Array:
         if not self.factored_scale / CHANGE <= scale <= self.factored_scale * CHANGE:
-            self.factored, self.factored_scale = factor(scale * self.moments, self.strength), scale
+            self._factor(scale)
         return self.factored.solve(v.reshape(-1, self.n_labels)).ravel()
+
+    def _factor(self, scale: float) -> None:
+        self.factored, self.factored_scale = factor(scale * self.moments, self.strength), scale
+
+    def saved(self) -> float:
+        return self.factored_scale
+
+    def restore(self, saved: float) -> bool:
+        if not 0.0 <= saved < np.inf:
+            return False
+        if saved > 0.0:
+            self._factor(saved)
+        return True
 
 
 class Diagonal(Curvature):

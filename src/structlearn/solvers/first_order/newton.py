@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.problem.kept_scores import KeptScores, OnLine
+from structlearn.problem.kept_scores import KeptScores, OnLine, SavedScores
 from structlearn.problem.objective import Objective
 from structlearn.solvers.first_order.curvature import Curvature, estimate_curvature
 from structlearn.solvers.first_order.lbfgs import (
@@ -21,6 +21,7 @@ from structlearn.solvers.first_order.lbfgs import (
 )
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.solvers.states import misfit
 
 #: A step length will do where the slope is at most this share of that at the beginning.
 FLAT = 0.25
@@ -36,12 +37,21 @@ class NewtonState(NamedTuple):
     inner: LBFGSState
     scores: KeptScores
     curvature: Curvature
-    #: <gradient, (H + lambda I)^-1 gradient> before the last step
-    decrement: float = np.inf
+    #: <gradient, (H + lambda I)^-1 gradient> before the last step; very large before the first
+    decrement: float = 1e300
 
     @property
     def oracle_calls(self) -> int:
         return self.inner.oracle_calls
+
+
+class SavedNewton(NamedTuple):
+    """What a checkpoint holds of a state."""
+
+    inner: LBFGSState
+    scores: SavedScores
+    curvature: float
+    decrement: float
 
 
 @dataclass(frozen=True)
@@ -74,13 +84,14 @@ class Newton(SolverBase[NewtonState]):
         return NewtonState(inner, scores, estimate_curvature(objective))
 
     def saved(self, objective: Objective, state: NewtonState) -> Any:
-        return state.inner
+        return SavedNewton(state.inner, state.scores.saved(), state.curvature.saved(), state.decrement)
 
     def restored(self, objective: Objective, saved: Any) -> NewtonState:
-        inner = LBFGS().restored(objective, saved)
-        scores = KeptScores(objective, inner.w)
-        scores.at(0.0)
-        return NewtonState(inner, scores, estimate_curvature(objective))
+        inner = LBFGS().restored(objective, saved.inner)
+        scores, curvature = KeptScores(objective, inner.w), estimate_curvature(objective)
+        if not (scores.restore(saved.scores) and curvature.restore(saved.curvature)):
+            raise misfit()
+        return NewtonState(inner, scores, curvature, saved.decrement)
 
     def step(self, objective: Objective, state: NewtonState, rng: np.random.Generator) -> NewtonState:
         inner, scores, curvature, before = state

@@ -9,7 +9,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
-from structlearn.problem.kept_scores import KeptScores
+from structlearn.problem.kept_scores import KeptScores, SavedScores
 from structlearn.problem.objective import Objective, Predictions
 from structlearn.problem.penalties import ElasticNet, GroupNorm
 from structlearn.solvers.first_order.lbfgs import AT_THE_LIMIT
@@ -17,6 +17,7 @@ from structlearn.solvers.first_order.model_descent import ColumnReader, Strength
 from structlearn.solvers.registry import NORMS
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.solvers.states import misfit
 
 #: The least number of features in a working set, also as a share of all, and how many times those in use.
 SMALLEST, SHARE, GROWTH = 50, 0.02, 2
@@ -37,9 +38,11 @@ class ProximalNewtonState(NamedTuple):
 
 
 class SavedState(NamedTuple):
-    """What a checkpoint holds of it: the rest follows from w."""
+    """What a checkpoint holds of it."""
 
     w: Array
+    here: Predictions
+    scores: SavedScores
     oracle_calls: int
     finished: str = ""
 
@@ -65,10 +68,14 @@ class ProximalNewton(SolverBase[ProximalNewtonState]):
         return _look(objective, w, objective.n_active, "")
 
     def saved(self, objective: Objective, state: ProximalNewtonState) -> Any:
-        return SavedState(state.w, state.oracle_calls, state.finished)
+        return SavedState(state.w, state.here, state.scores.saved(), state.oracle_calls, state.finished)
 
     def restored(self, objective: Objective, saved: Any) -> ProximalNewtonState:
-        return _look(objective, saved.w, saved.oracle_calls, saved.finished)
+        state = _look(objective, saved.w, saved.oracle_calls, saved.finished)
+        maps = saved.here.dual_map, state.here.dual_map
+        if maps[0].shape != maps[1].shape or not state.scores.restore(saved.scores):
+            raise misfit()
+        return state._replace(here=saved.here)
 
     def step(
         self, objective: Objective, state: ProximalNewtonState, rng: np.random.Generator
