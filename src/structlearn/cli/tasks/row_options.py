@@ -10,7 +10,6 @@ from structlearn.cli.support.options import option, switch
 from structlearn.cli.tasks.options import (
     ClusterOptions,
     ElasticNetOptions,
-    PenaltyOptions,
     StructuredOptions,
     TaskOptions,
     given_options,
@@ -47,13 +46,13 @@ class TableOptions(TaskOptions):
 
 
 @dataclass(frozen=True)
-class ClassifyOptions(PenaltyOptions, TableOptions, ClusterOptions):
+class ClassifyOptions(ElasticNetOptions, TableOptions, ClusterOptions):
     """Options of `classify`."""
 
-    penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "group")
+    penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "elasticnet", "group")
     says: ClassVar[Mapping[str, str]] = {
         "loss": "softmax, or hinge with --cost count or a --solver that trains nothing else",
-        "penalties": "l2, or, with a smooth loss, l1 (few weights) or group (few features).",
+        "penalties": "l2, or, with a smooth loss, l1 (few weights), elasticnet (both) or group (few features).",
     }
 
 
