@@ -40,6 +40,7 @@ def predict(
             "--marginals",
             "Write the probabilities of all labels instead of the best; tag, chunk, ner: that of the "
             "best beside it.",
+            "--proba",
         ),
     ] = False,
     kbest: Annotated[
@@ -134,9 +135,10 @@ def evaluate_model(
 ) -> None:
     """Compare the model's answers with the labels of DATA and print figures as `name: value` lines.
 
-    Below them, for classify, tag, chunk and ner, comes a table with a line for each class, label or type of
-    spans: precision, recall, F1, and how many there are in DATA, how many were found, and how many of those
-    are right.
+    Below them, for classify, multilabel, tag, chunk and ner, comes a table with a line for each class, label
+    or type of spans: precision, recall, F1, and how many there are in DATA, how many were found, and how many
+    of those are right. For classify, a table of confusions follows: how often each class was found for each
+    gold class (of more than ten classes, the most frequent mistakes).
 
     {figures} Labels that the model does not know count as wrong; tag refuses a file that has one, chunk and
     ner one whose type is unknown, unless --count-unknown is given. Tokens with the label _ are not
@@ -152,7 +154,7 @@ def evaluate_model(
         raise ValueError(f"{data} has no labels to compare with.")
     if not count_unknown:
         task.check_labels(bundle, inputs)
-    scores = task.evaluate(bundle, inputs.y, bundle.estimator.predict(inputs.X))
+    scores = task.judge(bundle, inputs)
     if scores.n_unknown:
         say(
             f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
@@ -161,12 +163,13 @@ def evaluate_model(
 
 
 def _print_scores(scores: Scores, *, as_json: bool) -> None:
-    """Print the figures as `name: value` lines, then the table of labels; or all of them as JSON."""
+    """Print the figures as `name: value` lines, then the tables of labels; or all of them as JSON."""
+    tables = [one for one in (scores.table, scores.confusions) if one is not None]
     if as_json:
-        print_json(scores.values | (scores.table.figures() if scores.table else {}))
+        print_json({**scores.values} | {k: v for one in tables for k, v in one.figures().items()})
         return
     print_values(scores.values.items())
-    for line in scores.table.lines() if scores.table else ():
+    for line in (line for one in tables for line in one.lines()):
         print(line)
 
 

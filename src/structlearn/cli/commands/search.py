@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import sqrt
 from statistics import fmean, stdev
@@ -18,7 +18,7 @@ from structlearn.estimators.scikit import clone_unfitted
 from structlearn.reports.runs import Trainable
 
 #: Figures of which less is better.
-_ERRORS = ("hamming_loss", "rmse", "mae", "regret")
+_ERRORS = ("hamming_loss", "rmse", "mae", "regret", "log_loss")
 #: At least `_LEAST` ever weaker lambdas are tried, until `_PATIENCE` in a row were no improvement.
 _LEAST, _PATIENCE = 7, 2
 #: What counts as better, as a share.
@@ -37,7 +37,12 @@ class Metric:
 
     def of(self, task: Task, model: Any, held_out: Inputs, bundle: Bundle) -> float:
         """Return the figure of a model on examples that it has not seen."""
-        figures = task.evaluate(bundle, held_out.y, model.predict(held_out.X)).values
+        figures = task.judge(replace(bundle, estimator=model), held_out).values
+        if self.name not in figures:
+            raise ValueError(
+                f"The model has no {self.name}: log_loss needs a loss with probabilities, such as softmax, "
+                "and auc needs two classes; choose another --metric."
+            )
         value = float(figures[self.name])
         if value != value:
             raise ValueError(

@@ -11,10 +11,12 @@ import numpy as np
 from scipy import sparse
 
 from structlearn import metrics
+from structlearn.cli.answers.confusions import confusions
+from structlearn.cli.answers.figures import most_frequent_share, probability_figures
 from structlearn.cli.support.errors import say
 from structlearn.cli.support.flags import in_flags
-from structlearn.cli.tasks.label_table import table_of_labels
-from structlearn.cli.tasks.labels import set_rows, spelling
+from structlearn.cli.tasks.label_table import table_of_labels, table_of_sets
+from structlearn.cli.tasks.labels import positions, set_rows, spelling
 from structlearn.cli.tasks.task import PACKED, Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, list_names
@@ -186,12 +188,25 @@ class Classify(FlatTask):
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
         """Return the share of right labels; precision, recall and F1 of each class, and their means."""
         spelled = spelling(bundle.estimator.classes_)
-        gold = list(map(spelled, y.tolist()))
-        table = table_of_labels("class", "examples", gold, predicted.tolist())
+        gold, found = list(map(spelled, y.tolist())), predicted.tolist()
+        table = table_of_labels("class", "examples", gold, found)
         known = set(bundle.estimator.classes_.tolist())
-        right = sum(one.right for one in table.scores.values())
-        values = {"accuracy": right / max(len(gold), 1), **table.means(), "examples": len(gold)}
-        return Scores(values, sum(label not in known for label in gold), table)
+        n, rows = max(len(gold), 1), table.scores.values()
+        values = {
+            "accuracy": sum(one.right for one in rows) / n,
+            "accuracy_of_most_frequent": max((one.gold for one in rows), default=0) / n,
+            **table.means(),
+            "examples": len(gold),
+        }
+        n_unknown = sum(label not in known for label in gold)
+        return Scores(values, n_unknown, table, confusions(gold, found, table.scores))
+
+    def judge(self, bundle: Bundle, inputs: Inputs) -> Scores:
+        found = super().judge(bundle, inputs)
+        codes = positions(inputs.y.tolist(), bundle.estimator.classes_)
+        values = found.values | probability_figures(bundle.estimator, inputs.X, codes)
+        values["examples"] = values.pop("examples")  # the last
+        return found._replace(values=values)
 
 
 class MultiLabel(FlatTask):
@@ -236,16 +251,20 @@ class MultiLabel(FlatTask):
 
     def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
         """Return the share of right sets, the share of wrong single decisions, and F1 of single labels."""
-        n_unknown = 0
         if bundle.notes["format"] != TABLE:
-            y, predicted, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)
+            y, predicted, names, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)
+        else:
+            names, n_unknown = bundle.notes["targets"], 0
+        table = table_of_sets(names, y, predicted)
         values = {
             "exact_match": metrics.subset_accuracy(y, predicted),
+            "exact_match_of_most_frequent": most_frequent_share(y),
             "hamming_loss": metrics.hamming_loss(y, predicted),
             "micro_f1": metrics.link_scores(y, predicted).f1,
+            **table.means(),
             "examples": len(y),
         }
-        return Scores(values, n_unknown)
+        return Scores(values, n_unknown, table)
 
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the share of wrong decisions on single labels."""

@@ -52,7 +52,8 @@ class ClassifyOptions(ElasticNetOptions, TableOptions, ClusterOptions):
     penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "elasticnet", "group")
     says: ClassVar[Mapping[str, str]] = {
         "loss": "softmax, or hinge with --cost count or a --solver that trains nothing else",
-        "penalties": "l2, or, with a smooth loss, l1 (few weights), elasticnet (both) or group (few features).",
+        "penalties": "l2, or, with a smooth loss, l1 (few weights), elasticnet (both) or group (few "
+        "features).",
     }
 
 

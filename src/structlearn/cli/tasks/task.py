@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from structlearn.cli.answers.confusions import Confusions
 from structlearn.cli.support.outputs import check_output, write_pieces
 from structlearn.cli.tasks.label_table import LabelTable
 from structlearn.core.contract import Array
@@ -59,11 +60,12 @@ class Inputs(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Named figures, how many of the file's labels the model does not know, and figures of each label."""
+    """Named figures, how many labels of the file the model does not know, and figures of single labels."""
 
     values: dict[str, float | int]
     n_unknown: int
     table: LabelTable | None = None
+    confusions: Confusions | None = None
 
 
 class Task(ABC):
@@ -280,6 +282,10 @@ class Task(ABC):
     @abstractmethod
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Compare answers with the file's labels."""
+
+    def judge(self, bundle: Bundle, inputs: Inputs) -> Scores:
+        """Compare the model's answers with the labels of examples: also their probabilities, if it can."""
+        return self.evaluate(bundle, inputs.y, bundle.estimator.predict(inputs.X))
 
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the one figure to be small, of those that `evaluate` gives."""
