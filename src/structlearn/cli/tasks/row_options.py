@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Self
 
+from structlearn.cli.support.groups import Several
 from structlearn.cli.support.options import option, switch
 from structlearn.cli.tasks.options import (
     ClusterOptions,
@@ -76,6 +77,11 @@ class MultiLabelOptions(TableOptions, StructuredOptions):
 
     def parameters(self) -> dict[str, Any]:
         return super().parameters() | given_options(self, "edges")
+
+    def for_search(self) -> Self:
+        """Try all kinds of pairs, unless they are given."""
+        tried: Any = Several(("none", "tree", "all"))
+        return self if self.edges is not None else replace(self, edges=tried)
 
 
 @dataclass(frozen=True)
