@@ -14,6 +14,7 @@ from structlearn.problem.registry import LOSSES
 from structlearn.solvers.needs import NEEDS
 from structlearn.solvers.registry import SOLVERS
 from structlearn.structures.registry import STRUCTURES
+from structlearn.tables.readings import KINDS
 
 DOCS = Path(__file__).parent
 MARKED = re.compile(r"(?P<begin><!-- table: (?P<name>\w+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
@@ -89,6 +90,11 @@ def row_maps() -> str:
     return table(("row_transformer", "what it does"), rows)
 
 
+def column_kinds() -> str:
+    """The kinds of columns of tables, and what each becomes."""
+    return table(("a column of", "becomes"), [(kind.plural, kind.becomes) for kind in KINDS.values()])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "losses": losses,
     "solvers": solvers,
@@ -96,6 +102,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "tasks": tasks,
     "structures": known_structures,
     "row_maps": row_maps,
+    "column_kinds": column_kinds,
 }
 
 

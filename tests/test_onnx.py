@@ -13,6 +13,7 @@ from structlearn import (
     LinearRegressor,
     MulticlassClassifier,
     MultiLabelClassifier,
+    make_table_transformer,
 )
 
 pytest.importorskip("onnx")
@@ -52,6 +53,21 @@ def test_two_classes(names):
     found = answers(model, X)
     assert found["labels"].tolist() == model.predict(X).tolist()
     np.testing.assert_allclose(found["scores"].ravel(), model.decision_function(X), atol=1e-9)
+
+
+def test_columns_of_numbers_of_a_table():
+    X = rows().astype(np.float64)
+    X[::7, 1] = np.nan
+    y = np.where(X[:, 0] > 2, "yes", "no")
+    model = MulticlassClassifier(tol=0.01, row_transformer=make_table_transformer()).fit(X, y)
+    found = answers(model, X.astype(np.float32))
+    assert found["labels"].tolist() == model.predict(X).tolist()
+    scores = found["scores"][:, 1] - found["scores"][:, 0]
+    np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-5)
+    words = np.array([["Rome", 1.0], ["Oslo", 2.0]] * 10, dtype=object)
+    model = MulticlassClassifier(row_transformer=make_table_transformer()).fit(words, [0, 1] * 10)
+    with pytest.raises(ValueError, match="columns of text"):
+        onnx_model(model)
 
 
 @pytest.mark.parametrize("loss", ["softmax", "sparsemax"])

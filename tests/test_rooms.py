@@ -17,7 +17,7 @@ PACKAGE = Path(structlearn.__file__).parent
 ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
 _PROBLEMS = {"core", "structures", "scoring", "problem"}
 _TRAINING = _PROBLEMS | {"solvers", "storage"}
-_MODELS = _TRAINING | {"metrics", "distributed", "estimators", "data", "reports"}
+_MODELS = _TRAINING | {"metrics", "distributed", "estimators", "data", "reports", "tables"}
 _APPLICATIONS = {"tagging", "parsing", "alignment"}
 #: What each room may import of the package, beside itself. The package's own `__init__` leads to all of them.
 MAY_IMPORT = {
@@ -34,9 +34,10 @@ MAY_IMPORT = {
     "spacy": {"tagging", "estimators"},
     "onnx": {"core", "structures", "estimators", "storage"},
     "solvers": _PROBLEMS | {"storage"},
-    "data": {"core", "storage", "structures"},  # the feasible decisions of generated problems
-    "distributed": _TRAINING | {"data"},
-    "estimators": _TRAINING | {"metrics", "distributed"},
+    "tables": {"core", "storage"},
+    "data": {"core", "storage", "structures", "tables"},  # the feasible decisions of generated problems
+    "distributed": _TRAINING | {"data", "tables"},
+    "estimators": _TRAINING | {"metrics", "distributed", "tables"},
     "reports": _TRAINING | {"metrics", "estimators", "data"},
     "tagging": _MODELS,
     "parsing": _MODELS,

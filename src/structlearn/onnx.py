@@ -32,9 +32,11 @@ from structlearn.estimators.row_maps.columns import Columns
 from structlearn.estimators.row_maps.scaling import Standardised
 from structlearn.estimators.row_maps.stored import StoredTransformer, stored_transformer
 from structlearn.estimators.row_maps.table import Imputed, Unchanged
+from structlearn.estimators.row_maps.table_columns import TableColumns
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.storage.atomic import atomic_write
 from structlearn.structures import Chain, Cube
+from structlearn.tables.maps import NumberMap
 
 __all__ = ["export_onnx", "onnx_model"]
 
@@ -42,6 +44,10 @@ __all__ = ["export_onnx", "onnx_model"]
 OPSET = 18
 #: The version of the file format that goes with them, which runtimes of 2023 on read.
 IR_VERSION = 9
+NOT_WRITTEN = (
+    "The rows are mapped by a transformer that is not written as ONNX; standardised columns of numbers are, "
+    "also with missing values, but columns of text, dates and kernels are not."
+)
 _EXTRA = "ONNX files need the package onnx: pip install 'structlearn[onnx]'."
 
 
@@ -175,12 +181,33 @@ def _map_rows(graph: _Graph, rows: str, transformer: StoredTransformer) -> str:
             rows = rows if step.scale is None else graph.add("Div", rows, graph.constant(step.scale))
         elif isinstance(step, Imputed) and all(isinstance(one, int | float) for one in step.fill):
             rows = _fill(graph, rows, step)
+        elif isinstance(step, TableColumns):
+            rows = _read_table(graph, rows, step)
         elif not isinstance(step, Unchanged):
-            raise ValueError(
-                "The rows are mapped by a transformer that is not written as ONNX; standardised columns of "
-                "numbers are, also with missing values, but columns of text and kernels are not."
-            )
+            raise ValueError(NOT_WRITTEN)
     return rows
+
+
+def _read_table(graph: _Graph, rows: str, step: TableColumns) -> str:
+    """Standardise columns of numbers, NaN where one is missing; ValueError for other columns."""
+    parts = []
+    for j, one in enumerate(step.table.maps):
+        if one is None:
+            continue
+        if not (isinstance(one, NumberMap) and one.reading.kind == "number"):
+            raise ValueError(NOT_WRITTEN)
+        column = graph.add("Gather", rows, graph.constant([j]), axis=1)
+        missing = graph.add("IsNaN", column)
+        centred = graph.add("Sub", column, _number(graph, one.mean))
+        scaled = graph.add("Div", centred, _number(graph, one.scale))
+        parts.append(graph.add("Where", missing, _number(graph, one.fill), scaled))
+        if one.indicator:
+            parts.append(graph.add("Cast", missing, to=_type(graph, np.float64)))
+    return graph.add("Concat", *parts, axis=1)
+
+
+def _number(graph: _Graph, value: float) -> str:
+    return graph.constant(np.full(1, value))
 
 
 def _fill(graph: _Graph, rows: str, step: Imputed) -> str:

@@ -72,10 +72,8 @@ def test_weights_are_named(run, csv, out):
     for name in ("city=Rome", "age", "age is missing", "city is missing", "income", "street=street 3"):
         assert f"  {name}" in shown
     described = values(run("info", out).stdout)
-    assert described["row_transformer"] == (
-        "ColumnTransformer(StandardScaler, SimpleImputer of 2; OneHotEncoder of 2)"
-    )
-    assert (described["numbers"], described["text"]) == ("age, income", "city, street")
+    assert described["row_transformer"] == "TableTransformer"
+    assert (described["numbers"], described["categories"]) == ("age, income", "city, street")
     assert described["largest weights of label yes"].startswith("city=Rome ")
 
 
@@ -110,6 +108,16 @@ def test_unknown_levels_and_new_gaps(run, csv, out, tmp_path):
     assert "street=(rare)" in run("weights", out).stdout
 
 
+def test_tables_are_read_in_pieces(run, csv, out, tmp_path, monkeypatch):
+    from structlearn.data.tables import source
+
+    run("train", "classify", csv, "--out", out)
+    commands = [("predict",), ("predict", "--marginals"), ("predict", "--json"), ("evaluate",)]
+    whole = [run(name, out, csv, *flags).stdout for name, *flags in commands]
+    monkeypatch.setattr(source, "PIECE", 7)
+    assert [run(name, out, csv, *flags).stdout for name, *flags in commands] == whole
+
+
 def test_regress(run, csv, out):
     run("train", "regress", csv, "--target", "income", "--out", out)
     frame, y = people()
@@ -123,8 +131,8 @@ def test_groups_are_those_of_columns(run, refused, csv, out):
     options = ["--target", "income", "--out", out, "--penalty", "group", "--regularization", "2000"]
     run("train", "regress", csv, *options, "--groups", "0,1,2,2")
     groups = load(out).groups
-    names = ["age", "age is missing", *["city"] * 4, *["street"] * 9, *["bought"] * 2]
-    assert groups == ["0", "0", *["1"] * 4, *["2"] * 11]
+    names = ["age", "age is missing", *["city"] * 4, *["street"] * 9, "bought"]
+    assert groups == ["0", "0", *["1"] * 4, *["2"] * 10]
     assert len(groups) == len(names) == load(out).coef_.size
     assert "each of the 4 features; got 2" in refused("train", "regress", csv, *options, "--groups", "0,1")
 
@@ -154,7 +162,7 @@ def test_without_scaling_numbers_are_as_they_were(run, out, tmp_path):
 
 def test_scaling_can_be_left_out_of_a_table(run, csv, out):
     run("train", "classify", csv, "--out", out, "--no-scale", "--max-passes", "3", "--ignore", "income")
-    assert "ColumnTransformer(SimpleImputer of 1; OneHotEncoder of 2)" in run("info", out).stdout
+    assert load(out).row_transformer_.maps[0].columns[0]["scale"] == 1.0
 
 
 def test_parquet(run, csv, out, tmp_path):
@@ -181,18 +189,25 @@ def test_what_was_left_out_is_said(run, csv, out, tmp_path):
     assert 'Note: Column "id" is left out: it counts the rows.' in said
     assert 'Note: Column "name" is left out: its text is different in every row' in said
     assert 'Note: Column "land" is left out: it is the same in all rows.' in said
-    assert "Read 120 examples with 4 features (2 of them text)" in said
+    assert "Read 120 examples with 4 columns (2 numbers, 2 categories)" in said
     assert run("predict", out, path).stderr == ""
 
 
 @pytest.mark.parametrize(
     ("content", "flags", "said"),
     [
-        ("when,t\n2020-01-01,x\n2020-02-01,y\n", (), "(--ignore when), or take it as text (--text when)"),
+        (
+            "c,a,t\n" + "$5,1,x\n€7,2,y\n" * 9,
+            (),
+            "take the column as categories (--category c), or leave it out (--ignore c)",
+        ),
+        ("c,t\n" + "1,x\n2,y\n" * 9 + "?!,x\n", (), "count such cells as missing (--number c)"),
+        ("a,t\n1,x\n2,y\n", ("--hash-bits", "99"), "--hash-bits must be from 1 to 24; got 99."),
+        ("a,t\n1,x\n2,y\n", ("--ngrams", "0"), "--ngrams must be at least 1; got 0."),
         ("a,t\n1,x\n", ("--text", "b"), 'the column "b" is missing'),
         ("a,t\n1,x\n", ("--min-count", "0"), "--min-count must be at least 1; got 0."),
         ("a,b,t\n1,1,x\n2,1,\n", (), 'line 3: the target column "t" is empty'),
-        (",a,t\n0,1,x\n", (), "column 1 has no name"),
+        ("a,,t\n0,1,x\n", (), "column 2 has no name"),
     ],
 )
 def test_refusals(refused, out, tmp_path, content, flags, said):
@@ -247,6 +262,8 @@ def test_comparison(run, csv, tmp_path):
     ("notes", "said"),
     [
         ({"text": [3]}, "notes.text[0] must be str"),
+        ({"kinds": [{"kind": 3}]}, "must be"),
+        ({"kinds": []}, "notes.kinds must be as many as notes.features"),
         ({"features": ["a"]}, "its notes name 1 features, but the model has 4"),
         ({"left_out": 3}, "notes.left_out must be list"),
     ],

@@ -183,7 +183,7 @@ def test_groups_of_columns_follow_what_each_fold_makes_of_them(run, tmp_path):
         *("--regularization", "0.1,0.01", "--json"),
     ).stdout
     assert [len(one["scores"]) for one in json.loads(shown)["results"]] == [5, 5]
-    assert load(tmp_path / "m.st").groups == ["b", "b", "a", "a", "a"]
+    assert load(tmp_path / "m.st").groups == ["a", "a", "a", "b", "b"]
 
 
 # ---- the choice -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import builtins
 import datetime as dt
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structlearn.data import DataError, read_csv, read_table, read_table_features
-from structlearn.data.tables import columns as table_columns
+from structlearn.data.tables import csv_columns as table_columns
 
 
 def rows(header, *lines):
@@ -114,15 +115,40 @@ def test_row_numbers(write):
         ["2020-01", "2021-12"],
     ],
 )
-def test_dates_are_refused_with_advice(write, cells):
+def test_dates(write, cells):
+    content = "c\ta\tt\n" + "".join(f"{cell}\t{k}\tx\n" for k, cell in enumerate([*cells, "NA"]))
+    table = read_table(write(content))
+    expected = "time" if ":" in cells[0][:3] else "date"
+    assert table.kinds["c"].kind == expected
+    assert read_table(write(content), category="c").kinds["c"].kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("cells", "day_first", "remarks"),
+    [
+        (["31/1/2020", "2/3/2020"], True, 0),
+        (["1/31/2020", "2/3/2020"], False, 0),
+        (["1/2/2020", "2/3/2020"], False, 1),
+        (["1.2.2020", "2.3.2020"], True, 0),
+        (["2020-02-01", "2020-03-02"], False, 0),
+    ],
+)
+def test_whether_the_day_comes_first(write, cells, day_first, remarks):
+    content = "c,a,t\n" + "".join(f"{cell},{k},x\n" for k, cell in enumerate(cells))
+    table = read_table(write(content))
+    assert table.kinds["c"].day_first == day_first
+    assert len(table.remarks) == remarks
+    assert not remarks or "read as month/day/year; if the day comes first" in table.remarks[0]
+    if remarks:
+        table = read_table(write(content), day_first=True)
+        assert (table.kinds["c"].day_first, table.remarks) == (True, ())
+
+
+def test_dates_in_two_orders_are_refused(write):
     with pytest.raises(
-        DataError, match=rf'line 2: column "c" holds dates or times, such as "{cells[0]}"'
-    ) as refusal:
-        read_table(write("c\ta\tt\n" + "".join(f"{cell}\t1\tx\n" for cell in cells)))
-    assert "ignore='c'" in str(refusal.value)
-    assert read_table(
-        write("c\ta\tt\n" + "".join(f"{cell}\t1\tx\n" for cell in cells)), text="c"
-    ).text_names == ["c"]
+        DataError, match='mixes dates with the day first and with the month first, such as "31/'
+    ):
+        read_table(write("c,a,t\n31/1/2020,1,x\n1/31/2020,2,y\n"))
 
 
 def test_words_beside_dates_are_text(write):
@@ -130,11 +156,79 @@ def test_words_beside_dates_are_text(write):
 
 
 @pytest.mark.parametrize(
-    "cells", [["$1,200", "$80"], ["12%", "7 %"], ["1,234", "5,678"], ["80 EUR", "9 EUR"]]
+    ("cells", "expected"),
+    [
+        (["$1,200", "$80", "-$3.50", "($4)"], [1200, 80, -3.5, -4]),
+        (["12%", "7 %", "unknown"], [12, 7, np.nan]),
+        (["1,234", "5,678"], [1234, 5678]),
+        (["80 EUR", "€9", ""], [80, 9, np.nan]),
+        (["3,14", "1,234"], [3.14, 1.234]),
+        (["1'234.5", "7"], [1234.5, 7]),
+        (["12345678901234567890", "1"], [12345678901234567890, 1]),
+    ],
 )
-def test_numbers_with_signs_around_them_are_refused(write, cells):
-    with pytest.raises(DataError, match="numbers with signs around them"):
-        read_table(write("c,a,t\n" + "".join(f'"{cell}",1,x\n' for cell in cells)))
+def test_numbers_as_people_write_them(write, cells, expected):
+    table = read_table(write("c,a,t\n" + "".join(f'"{cell}",{k},x\n' for k, cell in enumerate(cells))))
+    np.testing.assert_array_equal(table.X[:, 0], expected)
+    assert table.kinds["c"].kind == "number"
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["$5", "€7"], 'mixes units that cannot be compared, "$5" and "€7"'),
+        (["5%", "7"], 'mixes units that cannot be compared, "5%" and "7"'),
+        ([*["3"] * 18, "three", "$4"], '"three", which is not a number'),
+        ([*["2020-01-01"] * 18, "soon", "2020-01-02"], '"soon", which is not a date'),
+    ],
+)
+def test_columns_that_cannot_be_read(write, cells, said):
+    content = "c,a,t\n" + "".join(f"{cell},{k % 2}.5,x\n" for k, cell in enumerate(cells))
+    with pytest.raises(DataError, match=re.escape(said)) as refusal:
+        read_table(write(content))
+    assert "take the column as categories (category='c'), or leave it out (ignore='c')" in str(refusal.value)
+    assert read_table(write(content), category="c").kinds["c"].kind == "category"
+    if "not a number" in said:
+        table = read_table(write(content), number="c")
+        assert np.isnan(table.X[:, 0]).sum() == 1
+
+
+def test_all_columns_that_cannot_be_read_are_named_at_once(write):
+    rows_ = [f"{k % 3},{k % 2}.5,$3,x" for k in range(40)]
+    rows_[7], rows_[9] = "oops,1,£2,x", "1,what,$3,y"
+    with pytest.raises(DataError) as refusal:
+        read_table(write(rows("a,b,c,t", *rows_)))
+    assert "3 columns cannot be read: " in str(refusal.value)
+    for said in ('"a" holds "oops"', "(line 9)", '"b" holds "what"', "(line 11)", '"c" mixes units'):
+        assert said in str(refusal.value)
+    assert "category='a,b,c'" in str(refusal.value)
+
+
+@pytest.mark.parametrize("pair", [("yes", "no"), ("True", "FALSE"), ("Y", "n"), ("on", "off")])
+def test_flags_are_one_column(write, pair):
+    table = read_table(write("c,a,t\n" + "".join(f"{pair[k % 2]},{k},x\n" for k in range(6)) + ",9,x\n"))
+    assert table.kinds["c"].kind == "flag"
+
+
+def test_free_text_is_found(write):
+    cells = [f"the parcel number {k} came {'late' if k % 2 else 'early'}" for k in range(40)]
+    table = read_table(write(many(cells)))
+    assert table.kinds["c"].kind == "text"
+    assert "is read as free text, word by word" in table.remarks[0]
+    assert read_table(write(many(cells)), category="c").kinds["c"].kind == "category"
+    names = read_table(write(many([f"Ann {k}" for k in range(40)])))
+    assert "to learn from its words: text='c'" in names.remarks[0]
+
+
+def test_row_numbers_without_a_name(write):
+    table = read_table(write(",a,t\n" + "".join(f"{k},{k % 7}.5,x\n" for k in range(30))))
+    assert table.feature_names == ["a"]
+    assert table.remarks == ('Column "Unnamed: 0" is left out: it counts the rows.',)
+
+
+def test_columns_in_two_roles(write):
+    with pytest.raises(DataError, match='"a" is named as text and as ignore; choose one'):
+        read_table(write("a,b,t\n1,2,x\n"), text="a", ignore="a")
 
 
 @pytest.mark.parametrize(
@@ -142,13 +236,13 @@ def test_numbers_with_signs_around_them_are_refused(write, cells):
     [
         (
             many([*range(18), "abc"]),
-            'line 20: column "c" holds "abc", which is not a number; leave the cell empty',
+            'line 20: column "c" holds "abc", which is not a number; correct the file',
         ),
         (many([1.5, 2.5, "inf"]), 'line 4: column "c" holds "inf", which is not finite'),
         (many(["-Infinity", "x"]), 'line 2: column "c" holds "-Infinity", which is not finite'),
         ("a;t\n1,5;x\n1.234;y\n", 'line 3: column "a" has numbers with a decimal comma and with a point'),
         ("a,b,t\n1,2,x\n1,2,\n", 'line 3: the target column "t" is empty; remove the row'),
-        (",a,t\n0,1,x\n", r"line 1: column 1 has no name; name it, or delete it"),
+        ("a,,t\n0,1,x\n", r"line 1: column 2 has no name; name it, or delete it"),
         ("a,a,t\n0,1,x\n", 'line 1: two columns are named "a"; rename one'),
         ("a,t\n,x\n,y\n", r'has no column to learn from: Column "a" is left out: it is empty\.'),
         ("t\nx\n", "line 1: no feature columns"),
@@ -297,8 +391,7 @@ def test_parquet_is_read_as_csv_is(tmp_path):
 def test_what_parquet_files_hold_beside_values(tmp_path):
     path = tmp_path / "x.parquet"
     frame().with_columns(when=pl.lit(dt.datetime(2020, 1, 31))).write_parquet(path)
-    with pytest.raises(DataError, match='row 1: column "when" holds dates or times'):
-        read_table(path, target="t")
+    assert read_table(path, target="t").remarks == ('Column "when" is left out: it is the same in all rows.',)
     frame().with_columns(many=pl.lit([[1, 2]])).write_parquet(path)
     with pytest.raises(DataError, match=r'column "many" holds .*list.*, which is not a single value'):
         read_table(path, target="t")

@@ -77,7 +77,7 @@ def test_tabs_and_gzip(write):
         ("a,b,t\n1,2,x\n1,2,\n", 'line 3: the target column "t" is empty'),
         ("a,t\n1,2.5\n1,inf\n", 'line 3: the label "inf" is not finite'),
         ("a,b,a\n1,2,3\n", 'line 1: two columns are named "a"'),
-        (",b,t\n1,2,3\n", "line 1: column 1 has no name"),
+        ("a,,t\n1,2,3\n", "line 1: column 2 has no name"),
         ('a,t\n1,x\n2,"y\n3,z\n', "line 3: the row cannot be split into cells"),
         ("a|t\n1|x\n", "line 1: no feature columns"),
         ("a;b;t\n1,5;2;x\n1;2.5.1;x\n", 'line 3: column "b" holds "2.5.1", which is not a number'),

@@ -370,6 +370,13 @@ def test_tag_dictionaries_of_format_11_keep_loading():
     assert any((np.array(one) == 0).any() for one in expected["marginals"])
 
 
+def test_models_of_columns_of_format_11_keep_loading():
+    model, expected = load(MODELS / "v11-columns.safetensors"), expected_of("v11-columns")
+    X = np.array(expected["X"], dtype=object)
+    assert model.predict(X).tolist() == expected["y"]
+    np.testing.assert_allclose(model.decision_function(X), expected["scores"], atol=1e-12)
+
+
 def test_there_is_a_file_of_every_format():
     from structlearn.storage.model_file import VERSION
 

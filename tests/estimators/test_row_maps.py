@@ -24,13 +24,14 @@ from sklearn.preprocessing import (
 )
 
 from model_files import contents, rewrite
-from structlearn import LinearRegressor, MulticlassClassifier, TreeParser, load
+from structlearn import LinearRegressor, MulticlassClassifier, TreeParser, load, make_table_transformer
 from structlearn.core.contract import Array
 from structlearn.estimators.row_maps import stored
 from structlearn.estimators.row_maps.base import ROW_MAPS, RowMap, register_row_map
 from structlearn.estimators.row_maps.stored import StoredTransformer, stored_transformer
 
 DENSE = [
+    make_table_transformer(),
     StandardScaler(),
     StandardScaler(with_mean=False),
     StandardScaler(with_std=False),

@@ -27,6 +27,7 @@ from structlearn import (
     load,
     make_table_transformer,
 )
+from structlearn.estimators.files.values import to_json
 from structlearn.estimators.inputs.feature_names import own_names
 from structlearn.estimators.inputs.frames import frame_array
 from structlearn.estimators.row_maps.stored import stored_transformer
@@ -54,6 +55,18 @@ def outputs(fitted, X):
     return found if isinstance(found, np.ndarray) else found.toarray()
 
 
+def of_scikit_learn(min_frequency=5):
+    """What a careful person writes for `people`."""
+    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    levels = OneHotEncoder(min_frequency=min_frequency, handle_unknown="infrequent_if_exist")
+    return ColumnTransformer(
+        [
+            ("numbers", make_pipeline(StandardScaler(), impute), ["age", "income"]),
+            ("text", levels, ["city", "member", "street"]),
+        ]
+    )
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "model.safetensors"
@@ -71,7 +84,7 @@ def test_models_of_tables_are_stored(path, kind):
     model.save(path)
     again = load(path)
     np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
-    assert contents(path)[0]["version"] == 9
+    assert contents(path)[0]["version"] == 11
     assert hasattr(again, "feature_names_in_") == (kind != "array")
 
 
@@ -79,20 +92,32 @@ def test_names_of_columns_and_levels():
     frame, y = people()
     model = MulticlassClassifier(row_transformer=make_table_transformer(min_frequency=4)).fit(frame, y)
     names = own_names(model)(np.arange(model.coef_.shape[1]))
-    assert names[:3] == ["age", "income", "age is missing"]
-    assert names[3:9] == [
+    assert names[:6] == [
+        "age",
+        "age is missing",
         "city=Oslo",
         "city=Paris",
         "city=Rome",
         "city is missing",
-        "member=False",
-        "member=True",
     ]
+    assert names[6:8] == ["income", "member=yes"]
     counts = frame.street.value_counts()
-    assert set(names[9:]) == {f"street={one}" for one in counts.index[counts >= 4]} | {"street=(rare)"}
+    assert set(names[8:]) == {f"street={one}" for one in counts.index[counts >= 4]} | {"street=(rare)"}
     table = frame_array(frame)
     as_arrays = MulticlassClassifier(row_transformer=make_table_transformer(min_frequency=4)).fit(table, y)
-    assert own_names(as_arrays)(np.array([0, 3])) == ["x0", "x1=Oslo"]
+    assert own_names(as_arrays)(np.array([0, 2])) == ["x0", "x1=Oslo"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_and_categories_are_those_of_scikit_learn(seed):
+    frame, other = people(seed=seed)[0], people(seed=seed + 10)[0]
+    ours, theirs = make_table_transformer().fit(frame), of_scikit_learn().fit(frame)
+    own = [name.replace("member=yes", "member=True") for name in ours.get_feature_names_out(frame.columns)]
+    names = stored_transformer(theirs).names(list(frame.columns))
+    assert sorted([*own, "member=False"]) == sorted(names)
+    for table in (frame, other):
+        expected = outputs(theirs, table)[:, [names.index(name) for name in own]]
+        np.testing.assert_allclose(outputs(ours, table), expected, atol=1e-6)
 
 
 def test_the_certificate_is_that_of_the_transformed_problem():
@@ -125,7 +150,7 @@ def test_a_column_that_is_empty_in_training(path):
     model.fit(frame.assign(age=np.nan), y).save(path)
     np.testing.assert_array_equal(load(path).decision_function(frame), model.decision_function(frame))
     names = own_names(model)(np.arange(model.coef_.shape[1]))
-    assert not model.coef_[:, names.index("age")].any()
+    assert not any(name.startswith("age") for name in names)
 
 
 ENCODERS = {
@@ -304,18 +329,16 @@ def test_label_columns_keep_their_names(path, make):
 def test_parameters_inside_are_searched():
     frame, y = people()
     model = MulticlassClassifier(row_transformer=make_table_transformer())
-    grid = {"row_transformer__text__min_frequency": [2, 20]}
+    grid = {"row_transformer__min_frequency": [2, 20]}
     found = GridSearchCV(model, grid, cv=2, error_score="raise").fit(frame, y)
     assert found.best_score_ > 0.7
 
 
 def test_output_as_frames_is_no_hindrance():
     frame, y = people()
-    transformer = (
-        make_table_transformer().set_params(text__sparse_output=False).set_output(transform="pandas")
-    )
+    transformer = of_scikit_learn().set_params(text__sparse_output=False).set_output(transform="pandas")
     model = MulticlassClassifier(row_transformer=transformer, random_state=0).fit(frame, y)
-    plain = MulticlassClassifier(row_transformer=make_table_transformer(), random_state=0).fit(frame, y)
+    plain = MulticlassClassifier(row_transformer=of_scikit_learn(), random_state=0).fit(frame, y)
     np.testing.assert_allclose(model.weights_, plain.weights_, atol=1e-6)
 
 
@@ -331,11 +354,76 @@ def test_what_is_no_table_is_refused():
 
 
 @pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas])
-@pytest.mark.parametrize("values", [pd.Timestamp("2020-01-31"), pd.Timedelta("1h")])
-def test_dates_are_refused(make, values):
+def test_dates_and_durations(path, make):
     frame, y = people()
-    with pytest.raises(ValueError, match='Column "when" holds dates or times'):
-        MulticlassClassifier(row_transformer=make_table_transformer()).fit(make(frame.assign(when=values)), y)
+    days = np.arange(120) * 5
+    when = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(days, unit="D"))
+    table = frame.assign(when=when.where(days % 3 > 0), long=pd.to_timedelta(days, unit="h"))
+    model = MulticlassClassifier(row_transformer=make_table_transformer()).fit(make(table), y)
+    kinds = {name: one.kind for name, one in model.row_transformer_.kinds_.items()}
+    assert (kinds["when"], kinds["long"]) == ("date", "number")
+    rows = outputs(model.row_transformer_, make(table))
+    names = own_names(model)(np.arange(rows.shape[1]))
+    for part in ("month", "weekday"):
+        levels = when.dt.strftime("%b" if part == "month" else "%a")
+        for level in set(levels):
+            there = rows[:, names.index(f"when.{part}={level}")]
+            np.testing.assert_array_equal(there, (levels == level) & (days % 3 > 0))
+    np.testing.assert_array_equal(rows[:, names.index("when is missing")], days % 3 == 0)
+    years = when.dt.year[days % 3 > 0]
+    np.testing.assert_allclose(
+        rows[days % 3 > 0, names.index("when.year")], (years - years.mean()) / years.std(ddof=0), atol=1e-6
+    )
+    model.save(path)
+    np.testing.assert_array_equal(load(path).predict(make(table)), model.predict(make(table)))
+
+
+def test_words_are_those_of_scikit_learn(path):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    rng = np.random.default_rng(0)
+    words = np.array(["Good", "bad", "slow!", "fast", "late,", "nice", "x"])
+    notes = [" ".join(rng.choice(words, rng.integers(3, 9))) for _ in range(100)] + ["onlyhere " * 3]
+    frame = pd.DataFrame({"note": [*notes, None], "n": np.arange(102) % 7})
+    for ngrams in (1, 2):
+        ours = make_table_transformer(text=["note"], ngrams=ngrams).fit(frame)
+        theirs = TfidfVectorizer(ngram_range=(1, ngrams), min_df=2, token_pattern=r"\w+")  # noqa: S106
+        expected = theirs.fit_transform([*notes, ""]).toarray()
+        names = list(ours.get_feature_names_out(["note", "n"]))
+        found = outputs(ours, frame)[
+            :, [names.index(f"note:{one}") for one in theirs.get_feature_names_out()]
+        ]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        assert outputs(ours, frame)[:, names.index("note is missing")].tolist() == [0] * 101 + [1]
+    hashed = make_table_transformer(text=["note"], hash_bits=10).fit(frame)
+    rows = outputs(hashed, frame)
+    np.testing.assert_allclose(np.square(rows[:100, :1024]).sum(axis=1), 1, atol=1e-6)
+    model = MulticlassClassifier(row_transformer=hashed).fit(frame, frame.n > 3)
+    model.save(path)
+    np.testing.assert_array_equal(load(path).predict(frame), model.predict(frame))
+
+
+def test_all_refusals_at_once():
+    frame, y = people()
+    odd = frame.assign(price=["$5", "€7"] * 60, cost=[*["$3"] * 118, "many", "$4"])
+    with pytest.raises(ValueError, match="2 columns cannot be read") as refusal:
+        MulticlassClassifier(row_transformer=make_table_transformer()).fit(odd, y)
+    assert '"price" mixes units that cannot be compared, "$5" and "€7" (row 1)' in str(refusal.value)
+    assert '"cost" holds "many", which is not a number (row 118)' in str(refusal.value)
+    assert "category='price,cost'" in str(refusal.value)
+    options = {"category": ["price"], "number": ["cost"]}
+    fitted = make_table_transformer(**options).fit(odd)
+    assert np.isnan(fitted.map_.maps[6].fill) == False  # noqa: E712
+    with pytest.raises(ValueError, match="category names nowhere, but the table has age"):
+        make_table_transformer(category=["nowhere"]).fit(odd)
+
+
+def test_a_cell_that_cannot_be_read_later():
+    frame, y = people()
+    table = frame.assign(price=[f"${k}" for k in range(120)])
+    model = MulticlassClassifier(row_transformer=make_table_transformer()).fit(table, y)
+    with pytest.raises(ValueError, match="Row 3 of the table: column 'price' holds \"cheap\", which is not"):
+        model.predict(table.assign(price=["$1"] * 3 + ["cheap"] * 117))
 
 
 def test_clusters_take_no_tables():
@@ -397,7 +485,52 @@ def fewer(header, tensors):
 )
 def test_damaged_tables_are_refused(path, change, said):
     frame, y = people()
+    MulticlassClassifier(row_transformer=of_scikit_learn()).fit(frame, y).save(path)
+    rewrite(path, change)
+    with pytest.raises(ValueError, match=f"is damaged: .*{said}"):
+        load(path)
+
+
+def column(j, **values):
+    """A change of what was learned of a column."""
+
+    def change(header, tensors):
+        own = header["row_map"][0]["values"]["columns"][j]
+        own["pairs"] = list(
+            (dict(own["pairs"]) | {name: to_json(one) for name, one in values.items()}).items()
+        )
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (column(0, reading={"kind": "nonsense"}), "of no known kind"),
+        (
+            column(0, reading={"kind": "number", "comma": 3, "day_first": False, "lenient": False}),
+            "comma must be bool",
+        ),
+        (column(0, mean="x"), "mean must be float"),
+        (column(0, scale=0.0), "no finite mean and scale"),
+        (column(0, more=1), "must be of mean, scale"),
+        (column(1, levels=["a", "a"]), "has a level twice"),
+        (column(5, days=[0.0]), "no mean and deviation"),
+        (column(5, seen={"month": []}), "lacks months, weekdays or hours"),
+        (column(5, seen={"month": [77], "weekday": [], "hour": []}), "has a month that is none"),
+        (column(6, idf=[1.0]), "not as many as their weights"),
+        (column(6, hash_bits=60), "has a size that is none"),
+        (inside(columns=[None] * 7), "one of no features"),
+        (inside(columns=3), "must be list"),
+    ],
+)
+def test_damaged_columns_are_refused(path, change, said):
+    frame, y = people()
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(120) * 3, unit="D")
+    notes = [f"a note with number {k % 70} in it {k}" for k in range(120)]
+    frame = frame.assign(when=when, note=notes)
     MulticlassClassifier(row_transformer=make_table_transformer()).fit(frame, y).save(path)
+    load(path)
     rewrite(path, change)
     with pytest.raises(ValueError, match=f"is damaged: .*{said}"):
         load(path)

@@ -76,6 +76,7 @@ def write_stand_ins(folder: Path) -> None:
     (folder / "cities.txt").write_text("Rome\n")
     write_numbers(folder)
     write_people(folder)
+    write_orders(folder)
     write_labelled(folder)
     train = ["train", "tag", str(folder / "words.conll"), "--out", str(folder / "tagger.safetensors")]
     assert CliRunner().invoke(app, train).exit_code == 0
@@ -95,6 +96,23 @@ def write_people(folder: Path) -> None:
             f"Person {k},{age if k % 9 else ''},{city if k % 11 else 'NA'},{place},{income},{bought}"
         )
     for name in ("people.csv", "new-people.csv"):
+        (folder / name).write_text("\n".join(lines) + "\n")
+
+
+def write_orders(folder: Path) -> None:
+    """A messy table: row numbers, names, gaps, money, percent, dates, yes and no, free text."""
+    rng = np.random.default_rng(0)
+    words = ["late", "broken", "refund", "great", "kind", "slow", "lovely", "again", "parcel", "box"]
+    lines = [",name,age,city,paid,discount,ordered,member,comment,returned,gift"]
+    for k in range(150):
+        own = rng.choice(words, 6)
+        city, member = rng.choice(["Rome", "Oslo", ""]), rng.choice(["yes", "no"])
+        age = ["", "unknown"][k % 2] if k % 20 < 2 else rng.integers(18, 80)
+        when = f"{k % 28 + 1}/{k % 12 + 1}/{2021 + k % 3}"
+        end = f"{'yes' if 'late' in own else 'no'},{'yes' if k % 4 else 'no'}"
+        start = f'{k},Ann {k},{age},{city},"${rng.lognormal(6, 1):,.2f}",{k % 40}%'
+        lines.append(f"{start},{when},{member},{' '.join(own)}.,{end}")
+    for name in ("orders.csv", "new-orders.csv"):
         (folder / name).write_text("\n".join(lines) + "\n")
 
 

@@ -44,11 +44,12 @@ if TYPE_CHECKING:
     from structlearn.data.synthetic import make_matchings as make_matchings
     from structlearn.data.synthetic import make_multilabel as make_multilabel
     from structlearn.data.synthetic import make_segmentations as make_segmentations
+    from structlearn.data.tables.number_table import read_csv as read_csv
+    from structlearn.data.tables.number_table import read_csv_features as read_csv_features
     from structlearn.data.tables.table import Table as Table
-    from structlearn.data.tables.table import read_csv as read_csv
-    from structlearn.data.tables.table import read_csv_features as read_csv_features
     from structlearn.data.tables.table import read_table as read_table
     from structlearn.data.tables.table import read_table_features as read_table_features
+    from structlearn.data.tables.table import read_table_pieces as read_table_pieces
     from structlearn.data.text import Lines as Lines
     from structlearn.data.text import check_there as check_there
     from structlearn.data.text import numbered_lines as numbered_lines
@@ -121,9 +122,9 @@ _PUBLIC = {
         "make_multilabel",
         "make_segmentations",
     ),
+    "tables.number_table": ("read_csv",),
     "tables.table": (
         "Table",
-        "read_csv",
         "read_table",
     ),
     "tokens": (
@@ -155,9 +156,10 @@ _SHARED = {
     "conllu": ("CONLLU",),
     "registry": ("located",),
     "rewriting": ("filled",),
+    "tables.number_table": ("read_csv_features",),
     "tables.table": (
-        "read_csv_features",
         "read_table_features",
+        "read_table_pieces",
     ),
     "text": (
         "Lines",

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from structlearn.data.scalars import LARGEST_FEATURE
+from structlearn.data.watched import WatchedFile
 from structlearn.storage.errors import DataError, StrPath
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Unpacked(io.RawIOBase):
     @classmethod
     def open(cls, name: str) -> io.BufferedReader:
         """Return the file, opened for reading, with a buffer."""
-        return io.BufferedReader(cls(open(name, "rb")), 1 << 16)
+        return io.BufferedReader(cls(io.BufferedReader(WatchedFile(name))), 1 << 16)
 
     def readable(self) -> bool:
         return True

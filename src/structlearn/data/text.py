@@ -16,6 +16,7 @@ from io import BufferedReader
 from typing import IO, BinaryIO, TextIO
 
 from structlearn.data.archives import Unpacked
+from structlearn.data.watched import WatchedFile
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
 
@@ -69,7 +70,9 @@ def open_bytes(path: StrPath) -> BufferedReader:
     check_there(path)
     name = os.fspath(path)
     try:
-        stream = Unpacked.open(name) if _is_archive(name) else open(name, "rb")  # noqa: SIM115
+        stream: BufferedReader = (
+            Unpacked.open(name) if _is_archive(name) else BufferedReader(WatchedFile(name), 1 << 16)
+        )
     except OSError as error:
         raise DataError(f"File {name} cannot be read: {error.strerror}.") from error
     if _is_device(stream):

@@ -81,7 +81,7 @@ class MappedRows:
         T of theta = <w, T(x)>, such as `Nystroem()` for a kernel, or a pipeline. `fit` fits a clone of it to
         all training rows (of all sequences, sets, matchings) and keeps that as `row_transformer_`; all other
         methods apply it. T(x) is kept as float32. Estimators of single rows give a data frame to it as it is,
-        with text and missing values, where it takes some (`make_table_transformer()`, a ColumnTransformer).
+        with text and missing values, where it takes some (`make_table_transformer()`, ColumnTransformer).
         Docs: docs/nonlinear.md, docs/tables.md.
     """
 
@@ -229,8 +229,9 @@ def _parts(transformer: Transformer, rows: Any) -> Iterator[Array | sparse.csr_m
     """Yield one range of rows after the other, mapped and checked."""
     name, width = type(transformer).__name__, None
     rows = rows.tocsr() if sparse.issparse(rows) else rows
-    for a in range(0, rows.shape[0], ROWS_AT_ONCE):
-        given = rows_between(rows, a, a + ROWS_AT_ONCE)  # theirs to change
+    at_once: int = getattr(transformer, "rows_at_once", ROWS_AT_ONCE)
+    for a in range(0, rows.shape[0], at_once):
+        given = rows_between(rows, a, a + at_once)  # theirs to change
         found = transformer.transform(given)
         part = sparse.csr_matrix(found) if sparse.issparse(found) else np.asarray(found)
         if part.ndim != 2 or part.dtype.kind not in "biuf":

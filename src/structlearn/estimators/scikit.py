@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.tables.frame import Frame
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -82,7 +83,8 @@ def checked_rows(estimator: object, X: Table, *, order: str | None = "C") -> Row
 
 def checked_table_again(estimator: Any, X: Any) -> Any:
     """Check a table for a fitted estimator: as many columns as in training, with the same names."""
-    if type(X) is np.ndarray and X.ndim == 2 and not hasattr(estimator, "feature_names_in_"):
+    is_array = type(X) is np.ndarray and X.ndim == 2 and not hasattr(estimator, "feature_names_in_")
+    if is_array or isinstance(X, Frame):
         return X  # the number of its columns is compared where it is mapped
     return _checked_columns(estimator, X, reset=False)
 
@@ -98,6 +100,9 @@ def _checked_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); both must be at least 1."
         )
+    if isinstance(X, Frame):  # names are those of a file, which are looked up while it is read
+        estimator.n_features_in_ = X.shape[1]
+        return X
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 

@@ -25,8 +25,8 @@ from structlearn.scoring.base import Scoring
 from structlearn.scoring.rows.rows import RowScoring
 from structlearn.structures import Cube, Simplex, Structure
 
-#: The most scores that are kept: 128 MB.
-MOST_SCORES = 1 << 24
+#: The most scores that are kept: 64 MB, four times over.
+MOST_SCORES = 1 << 23
 #: Scores are computed afresh after this many steps, or where the way is this much longer than w: the bound of
 #: the rounding errors of P allows for as many.
 MOST_STEPS, LONGEST_WAY = 16, 1.5

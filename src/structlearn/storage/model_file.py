@@ -34,11 +34,12 @@ FORMAT = "structlearn-model"
 #: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated;
 #: since 7, models may be inside a model; since 8, tokens may have arrays beside them; since 9, rows may be
 #: those of a table; since 10, weights may be 32-bit floats, and positions gaps; since 11, labels may have
-#: candidates by a tag dictionary. A file without any of these is written as 3, for versions that read no
-#: more.
+#: candidates by a tag dictionary, and tables dates and free text. A file without any of these is written as
+#: 3, for versions that read no more.
 VERSION = 11
-_WITHOUT_CANDIDATES, _WITHOUT_FLOATS, _WITHOUT_TABLES, _WITHOUT_ARRAYS = 10, 9, 8, 7
-#: Transformers that version 9 has brought.
+_WITHOUT_NEWEST, _WITHOUT_FLOATS, _WITHOUT_TABLES, _WITHOUT_ARRAYS = 10, 9, 8, 7
+#: Transformers that version 11, and that version 9 has brought.
+_OF_COLUMNS = "TableTransformer"
 _OF_TABLES = {"ColumnTransformer", "FunctionTransformer", "OneHotEncoder", "SimpleImputer"}
 _WITHOUT_MODELS, _WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 6, 5, 4, 3
 #: Names of weights, also of models inside.
@@ -85,7 +86,7 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
     packed, shapes = compact_arrays({name: np.ascontiguousarray(array) for name, array in tensors.items()})
-    least = max(_least_version(header), _WITHOUT_CANDIDATES if _has_floats(packed) else 0)
+    least = max(_least_version(header), _WITHOUT_NEWEST if _has_floats(packed) else 0)
     about = {"format": FORMAT, "version": least, "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
 
@@ -105,9 +106,10 @@ def _has_floats(packed: Mapping[str, np.ndarray]) -> bool:
 
 
 def _least_version(header: Mapping[str, Any]) -> int:
-    if _has_candidates(header):
+    steps = {step["name"] for step in header.get("row_map", ())}
+    if _has_candidates(header) or _OF_COLUMNS in steps:
         return VERSION
-    if any(step["name"] in _OF_TABLES for step in header.get("row_map", ())):
+    if steps & _OF_TABLES:
         return _WITHOUT_FLOATS
     if header["notes"].get("arrays") or header.get("features", {}).get("n_arrays"):
         return _WITHOUT_TABLES

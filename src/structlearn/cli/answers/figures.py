@@ -11,23 +11,34 @@ from structlearn.core.contract import Array
 from structlearn.metrics import Outputs
 
 
-def probability_figures(classifier: Any, X: object, codes: Array) -> dict[str, float]:
-    """Return log_loss, if the classifier has probabilities, and auc, if it has two classes.
+def class_scores(classifier: Any, X: object) -> Array | None:
+    """Return probabilities of shape (n, K) or, of two classes without these, the scores of the second."""
+    if hasattr(classifier, "predict_proba"):
+        probabilities: Array = classifier.predict_proba(X)
+        return probabilities
+    return classifier.decision_function(X) if len(classifier.classes_) == 2 else None
+
+
+def score_figures(codes: Array, scores: Array) -> dict[str, float]:
+    """Return log_loss of probabilities, and auc of two classes.
 
     Parameters
     ----------
     codes : int array
         The class of each example by its place in `classes_`. Examples of unknown classes, -1, are left out.
+    scores : array
+        As `class_scores` returns them.
 
     """
-    found: dict[str, float] = {}
     known = codes >= 0
-    if not known.any():
+    codes, scores = codes[known], scores[known]
+    found: dict[str, float] = {}
+    if not len(codes):
         return found
-    if hasattr(classifier, "predict_proba"):
-        found["log_loss"] = metrics.log_loss(codes[known], classifier.predict_proba(X)[known])
-    if len(classifier.classes_) == 2:
-        found["auc"] = metrics.area_under_curve(codes[known] == 1, classifier.decision_function(X)[known])
+    if scores.ndim == 2:
+        found["log_loss"] = metrics.log_loss(codes, scores)
+    if scores.ndim == 1 or scores.shape[1] == 2:
+        found["auc"] = metrics.area_under_curve(codes == 1, scores if scores.ndim == 1 else scores[:, 1])
     return found
 
 

@@ -114,7 +114,7 @@ def pack_data(
     options = entry.options_class(**given)
     options.parameters()
     chosen, read = _read(entry.with_options(options), input_file(source), target)
-    pack(out, chosen.check_packing(read), read.X, read.y, **chosen.extras_to_pack(read))
+    pack(out, chosen.check_packing(read), chosen.rows_to_pack(read), read.y, **chosen.extras_to_pack(read))
     say(f"Packed {read.summary} into {out}.")
 
 
@@ -148,5 +148,5 @@ def split_data(
         raise FileExistsError(f"Cannot write {out}: it exists already.")
     chosen, read = _read(chosen, input_file(source), target)
     kept = chosen.extras_to_pack(read)
-    split(out, chosen.check_packing(read), read.X, read.y, parts=parts, seed=seed, **kept)
+    split(out, chosen.check_packing(read), chosen.rows_to_pack(read), read.y, parts=parts, seed=seed, **kept)
     say(f"Split {read.summary} into {count_of(parts, 'partition')} in {out}.")

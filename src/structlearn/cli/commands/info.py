@@ -137,13 +137,19 @@ def _step(step: Mapping[str, Any]) -> str:
 
 def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the columns of a table, by what they are."""
-    if "text" in notes:
+    if "kinds" in notes:
+        from structlearn.tables.readings import KINDS
+
+        pairs = [(KINDS[one["kind"]].plural, name) for one, name in zip(notes["kinds"], notes["features"])]
+        kinds = {kind.plural: [name for own, name in pairs if own == kind.plural] for kind in KINDS.values()}
+    elif "text" in notes:  # of version 0.2
         text = set(notes["text"])
         kinds = {"numbers": [one for one in notes["features"] if one not in text], "text": notes["text"]}
-        others = {"left out": notes.get("left_out", ())}
-        yield from (
-            (name, plain(list_names(columns))) for name, columns in (kinds | others).items() if columns
-        )
+    else:
+        return
+    for name, columns in (kinds | {"left out": notes.get("left_out", ())}).items():
+        if columns:
+            yield name, plain(list_names(columns))
 
 
 def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +20,7 @@ from structlearn.cli.support.outputs import (
 from structlearn.cli.support.stdin import Format, input_file
 
 if TYPE_CHECKING:
-    from structlearn.cli.tasks.task import Scores
+    from structlearn.cli.tasks.task import Inputs, Scores, Task
     from structlearn.estimators.files.persistence import Bundle
 
 Model = Annotated[Path, argument("MODEL", "A file that `train` wrote.")]
@@ -109,13 +111,14 @@ def predict(
         form.check(bundle, task)
     _set_threads(bundle, jobs)
     data = input_file(data, format)
-    inputs = task.inputs(data, bundle, labels=False)
+    pieces = task.pieces(data, bundle, labels=False)
     if as_json:
-        write_output(map(in_json, objects(task, bundle, inputs.X, marginals=marginals)), out_file)
+        found = (objects(task, bundle, one.X, marginals=marginals) for one in pieces)
+        write_output(map(in_json, chain.from_iterable(found)), out_file)
     elif form is None:
-        task.write(bundle, inputs, out_file, marginals=marginals)
+        task.write_all(bundle, pieces, out_file, marginals=marginals)
     else:
-        write_pieces(form.pages(bundle, inputs), out_file)
+        write_pieces(chain.from_iterable(form.pages(bundle, one) for one in pieces), out_file)
 
 
 @handling_errors()
@@ -149,17 +152,23 @@ def evaluate_model(
     bundle, task = open_model(model)
     _set_threads(bundle, jobs)
     data = input_file(data, format)
-    inputs = task.inputs(data, bundle, labels=True)
-    if inputs.y is None:
-        raise ValueError(f"{data} has no labels to compare with.")
-    if not count_unknown:
-        task.check_labels(bundle, inputs)
-    scores = task.judge(bundle, inputs)
+    pieces = _labelled(task, data, bundle, count_unknown=count_unknown)
+    scores = task.judge(bundle, pieces)
     if scores.n_unknown:
         say(
             f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
         )
     _print_scores(scores, as_json=as_json)
+
+
+def _labelled(task: Task, data: Path, bundle: Bundle, *, count_unknown: bool) -> Iterator[Inputs]:
+    """Yield the examples of a file, which must have labels, and known ones unless others are counted."""
+    for inputs in task.pieces(data, bundle, labels=True):
+        if inputs.y is None:
+            raise ValueError(f"{data} has no labels to compare with.")
+        if not count_unknown:
+            task.check_labels(bundle, inputs)
+        yield inputs
 
 
 def _print_scores(scores: Scores, *, as_json: bool) -> None:

@@ -99,7 +99,7 @@ class TunedSetting:
             self.n_early += not model.certificate_.converged
             bundle = self.task.bundle(model, training)
             held_out = held_out or judged(bundle)
-            yield model.regularization, self.task.judge(replace(bundle, estimator=model), held_out).values
+            yield model.regularization, self.task.judge(replace(bundle, estimator=model), [held_out]).values
 
     def _values(self, estimator: Any, training: Training) -> Sequence[float]:
         """Return the values given, or those of the first fold."""

@@ -4,35 +4,54 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, cast, get_type_hints
 
 import numpy as np
 from scipy import sparse
 
 from structlearn import metrics
 from structlearn.cli.answers.confusions import confusions
-from structlearn.cli.answers.figures import most_frequent_share, probability_figures
+from structlearn.cli.answers.figures import class_scores, most_frequent_share, score_figures
 from structlearn.cli.support.errors import say
 from structlearn.cli.support.flags import in_flags
+from structlearn.cli.support.outputs import write_pieces
 from structlearn.cli.tasks.label_table import table_of_labels, table_of_sets
 from structlearn.cli.tasks.labels import positions, set_rows, spelling
 from structlearn.cli.tasks.task import PACKED, Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, list_names
-from structlearn.data import DataError, read_csv_features, read_table, read_table_features
+from structlearn.data import (
+    DataError,
+    Table,
+    read_csv_features,
+    read_table,
+    read_table_features,
+    read_table_pieces,
+)
 from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, rows_format, seen_format
-from structlearn.data.tables.table import TargetKind
+from structlearn.data.tables.targets import TargetKind
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered_names
 from structlearn.estimators.inputs.tables import make_table_transformer
 from structlearn.storage.model_file import refuse_damaged
 from structlearn.storage.schema import check_form
+from structlearn.tables.frame import Frame, join_frames
+from structlearn.tables.readings import KINDS, ColumnReading, count_kinds
 
 #: What a model file says of its training data: of rows of numbers, and of a table.
 _OF_ROWS = {"n_features": int}
-#: `text`, columns of text, is there where rows are those of a table; `left_out` columns were of no use.
-_OF_TABLE = {"features": list[str], "targets": list[str], "text?": list[str], "left_out?": list[str]}
+#: `kinds` of columns are there where rows are those of a table (in version 0.2 `text`, columns of text);
+#: `left_out` columns were of no use.
+_OF_TABLE = {
+    "features": list[str],
+    "targets": list[str],
+    "text?": list[str],
+    "kinds?": [get_type_hints(ColumnReading)],
+    "left_out?": list[str],
+}
 
 #: A set of labels an example: the labels, or (of a table) a row of zeros and ones.
 LabelSets = Sequence[Sequence[object] | Array]
@@ -50,11 +69,7 @@ class FlatTask(Task):
         name = rows_format(path, has_target=target is not None)
         if name == TABLE:
             return self._read_table(path, target)
-        for flag, value in {
-            "target": target,
-            "text": self.options.text,
-            "ignore": self.options.ignore,
-        }.items():
+        for flag, value in {"target": target, **self._named_columns()}.items():
             if value:
                 what = FILE_FORMATS[name].what
                 raise ValueError(
@@ -66,13 +81,14 @@ class FlatTask(Task):
 
     def _read_table(self, path: Path, target: str | None) -> Training:
         self.check_target(target)
+        options = self.options
         table = read_table(
             path,
             target=target,
             target_kind=self.target_kind,
-            text=",".join(self.options.text or ()) or (),
-            ignore=",".join(self.options.ignore or ()) or (),
-            min_frequency=self.options.min_count,
+            day_first=options.day_first or None,
+            min_frequency=options.min_count,
+            **self._named_columns(),
         )
         if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma
             raise ValueError(f"--target {target} names {len(table.target_names)} columns of {path}.")
@@ -80,14 +96,23 @@ class FlatTask(Task):
         # In the notes: unlike lines of text, column names may hold line ends.
         names = {"features": table.feature_names, "targets": table.target_names}
         notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
-        if self.options.no_scale and not has_gaps(table.X):
+        if options.no_scale and table.frame.is_complete:
             return Training(table.X, table.y, notes, {}, _summary(table.X))
         transformer = make_table_transformer(
-            scale=not self.options.no_scale, min_frequency=table.min_frequency
+            scale=not options.no_scale,
+            min_frequency=table.min_frequency,
+            ngrams=options.ngrams,
+            hash_bits=options.hash_bits,
+            kinds=table.kinds,
         )
-        notes["text"] = table.text_names
-        summary = _summary(table.X, table.text_names)
-        return Training(table.X, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
+        notes["kinds"] = [asdict(one) for one in table.kinds.values()]
+        summary = f"{_summary(table.frame)} ({count_kinds(table.kinds.values())})"
+        return Training(table.frame, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
+
+    def _named_columns(self) -> dict[str, str | tuple[()]]:
+        """Return the columns that flags name, by the flag."""
+        flags = ("text", "category", "number", "ignore")
+        return {flag: ",".join(getattr(self.options, flag) or ()) or () for flag in flags}
 
     def check_training(self, estimator: Any, training: Training) -> None:
         """Refuse nothing; have messages during training name columns as the file does."""
@@ -96,12 +121,15 @@ class FlatTask(Task):
 
     def check_packing(self, training: Training) -> str:
         """Refuse to pack rows with text or missing values; numbers are packed as they are in the file."""
-        if has_gaps(training.X):
+        if isinstance(training.X, Frame) and not training.X.is_complete:
             raise ValueError("A table with text or missing values is not packed; train reads its file.")
         return super().check_packing(training)
 
+    def rows_to_pack(self, training: Training) -> Any:
+        return training.X.array() if isinstance(training.X, Frame) else training.X
+
     def extras_to_pack(self, training: Training) -> dict[str, Any]:
-        notes = {name: value for name, value in training.notes.items() if name != "text"}
+        notes = {name: value for name, value in training.notes.items() if name != "kinds"}
         return super().extras_to_pack(training._replace(notes=notes, parameters={}))
 
     def training(self, path: Path, target: str | None) -> Training:
@@ -125,19 +153,51 @@ class FlatTask(Task):
         if notes["format"] != TABLE:
             known = FILE_FORMATS[notes["format"]]
             return Inputs(*known.read_rows(path, multilabel=self.multilabel, n_features=notes["n_features"]))
+        if "kinds" in notes:
+            found = list(self.pieces(path, bundle, labels=labels))
+            y = None if found[0].y is None else np.concatenate([one.y for one in found])
+            return Inputs(join_frames([one.X for one in found]), y)
         targets = notes["targets"] if labels else ()
         if bundle.estimator is not None:  # columns are found by their names here, and given without
             vars(bundle.estimator).pop("feature_names_in_", None)
         if "text" not in notes:
             table = read_csv_features(path, notes["features"], target_names=targets)
-        else:
+        else:  # of version 0.2
             kinds = {"text_names": notes["text"], "target_kind": self.target_kind}
             table = read_table_features(path, notes["features"], target_names=targets, **kinds)
-        others = {*notes["targets"], *notes.get("left_out", ())}
+        self._tell_strange(path, bundle, table)
+        return Inputs(table.X, table.y)
+
+    def _tell_strange(self, path: Path, bundle: Bundle, table: Table) -> None:
+        """Say which columns of a file the model does not know."""
+        others = {*bundle.notes["targets"], *bundle.notes.get("left_out", ())}
         strange = [name for name in table.others if name not in others]
         if strange:
             say(f"Note: the model has no use for the columns {list_names(strange)} of {path}.")
-        return Inputs(table.X, table.y)
+
+    def pieces(self, path: Path, bundle: Bundle, *, labels: bool) -> Iterator[Inputs]:
+        """Yield the rows of a table some at a time."""
+        notes = bundle.notes
+        if path.is_dir() or notes["format"] != TABLE or "kinds" not in notes:
+            yield from super().pieces(path, bundle, labels=labels)
+            return
+        _check_format(path, TABLE)
+        if bundle.estimator is not None:  # columns are found by their names here, and given without
+            vars(bundle.estimator).pop("feature_names_in_", None)
+        kinds = {name: ColumnReading(**one) for name, one in zip(notes["features"], notes["kinds"])}
+        targets = notes["targets"] if labels else ()
+        found = read_table_pieces(path, kinds, target_names=targets, target_kind=self.target_kind)
+        for k, table in enumerate(found):
+            if not k:
+                self._tell_strange(path, bundle, table)
+            yield Inputs(table.frame, table.y)
+
+    def write_all(
+        self, bundle: Bundle, pieces: Iterable[Inputs], out: Path | None, *, marginals: bool
+    ) -> None:
+        """Write the answers for all pieces of a file, one after the other."""
+        pages = (self.pages(bundle, one, marginals=marginals) for one in pieces)
+        write_pieces(chain.from_iterable(pages), out)
 
     def check_notes(self, bundle: Bundle) -> None:
         """Check the columns of the training file, which must be as many as the model has."""
@@ -149,8 +209,13 @@ class FlatTask(Task):
         n_targets = len(model.classes_) if self.multilabel else 1
         if notes["format"] == TABLE and len(notes["targets"]) != n_targets:
             raise ValueError(f"notes.targets must be {n_targets} names")
-        if "text" in notes and not getattr(model.row_transformer, "of_tables", False):
-            raise ValueError("its notes name columns of text, but the model has no map for them")
+        of_tables = "text" in notes or "kinds" in notes
+        if of_tables and not getattr(model.row_transformer, "of_tables", False):
+            raise ValueError("its notes name kinds of columns, but the model has no map for them")
+        if len(notes.get("kinds", notes.get("features", ()))) != len(notes.get("features", ())):
+            raise ValueError("notes.kinds must be as many as notes.features")
+        if any(one["kind"] not in KINDS for one in notes.get("kinds", ())):
+            raise ValueError("notes.kinds names a kind of columns that is none")
 
     def feature_names(self, bundle: Bundle) -> Names:
         """Return the header of a table; in a libsvm file features have numbers, from 1."""
@@ -201,12 +266,12 @@ class Classify(FlatTask):
         n_unknown = sum(label not in known for label in gold)
         return Scores(values, n_unknown, table, confusions(gold, found, table.scores))
 
-    def judge(self, bundle: Bundle, inputs: Inputs) -> Scores:
-        found = super().judge(bundle, inputs)
-        codes = positions(inputs.y.tolist(), bundle.estimator.classes_)
-        values = found.values | probability_figures(bundle.estimator, inputs.X, codes)
-        values["examples"] = values.pop("examples")  # the last
-        return found._replace(values=values)
+    def soft_answers(self, bundle: Bundle, X: object) -> Array | None:
+        return class_scores(bundle.estimator, X)
+
+    def soft_figures(self, bundle: Bundle, y: Array, soft: Array) -> dict[str, float]:
+        """Return log_loss, if there are probabilities, and auc, if there are two classes."""
+        return score_figures(positions(y.tolist(), bundle.estimator.classes_), soft)
 
 
 class MultiLabel(FlatTask):
@@ -293,11 +358,6 @@ def tell(remarks: Iterable[str]) -> None:
         say(f"Note: {in_flags(one)}")
 
 
-def has_gaps(X: object) -> bool:
-    """Whether rows have text or missing values."""
-    return isinstance(X, np.ndarray) and (X.dtype.kind == "O" or bool(np.isnan(X).any()))
-
-
-def _summary(X: Array | sparse.csr_matrix, text: Sequence[str] = ()) -> str:
-    of_text = f" ({len(text)} of them text)" if text else ""
-    return f"{count_of(X.shape[0], 'example')} with {count_of(X.shape[1], 'feature')}{of_text}"
+def _summary(X: Array | sparse.csr_matrix | Frame) -> str:
+    noun = "column" if isinstance(X, Frame) else "feature"
+    return f"{count_of(X.shape[0], 'example')} with {count_of(X.shape[1], noun)}"

@@ -73,7 +73,7 @@ _COLUMNS = "CoNLL columns, CoNLL-U"
 _READS_TABLES = (
     "DATA is a table with a header (CSV with commas, semicolons or tabs; .parquet), the target last, or a "
     "libsvm file (label index:value ...). Of a table, numbers are standardised and missing ones imputed, "
-    "text is one-hot encoded, and dates are refused: see docs/tables.md."
+    "dates, money, yes and no, categories and free text become features: see docs/tables.md."
 )
 _READS_COLUMNS = (
     "DATA has CoNLL-style columns (one token per line, the word first and the label last, a blank line "

@@ -25,11 +25,30 @@ class TableOptions(TaskOptions):
         list[str] | None,
         option(
             "NAME[,NAME]",
-            "Columns of a table to take as text, such as codes that are numbers.  [default: columns whose "
-            "cells are not numbers]",
+            "Columns of a table whose words are features.  [default: columns of many different long texts]",
+        ),
+    ] = None
+    category: Annotated[
+        list[str] | None,
+        option("NAME[,NAME]", "Columns of a table to take as categories, such as codes that are numbers."),
+    ] = None
+    number: Annotated[
+        list[str] | None,
+        option(
+            "NAME[,NAME]", "Columns of a table to take as numbers; cells that are no numbers are missing."
         ),
     ] = None
     ignore: Annotated[list[str] | None, option("NAME[,NAME]", "Columns of a table to leave out.")] = None
+    day_first: Annotated[
+        bool,
+        switch("--day-first", "In dates of a table such as 1/2/2020 the day comes first, not the month."),
+    ] = False
+    ngrams: Annotated[
+        int, option("N", "Up to this many neighbouring words of a text are one feature of a table.")
+    ] = 1
+    hash_bits: Annotated[
+        int | None, option("B", "Hash the words of a table's texts to this many bits, without a vocabulary.")
+    ] = None
     no_scale: Annotated[bool, switch("--no-scale", "Do not standardise the numbers of a table.")] = False
     min_count: Annotated[
         int | None,
@@ -43,6 +62,10 @@ class TableOptions(TaskOptions):
     def parameters(self) -> dict[str, Any]:
         if self.min_count is not None and self.min_count < 1:
             raise ValueError(f"--min-count must be at least 1; got {self.min_count}.")
+        if self.ngrams < 1:
+            raise ValueError(f"--ngrams must be at least 1; got {self.ngrams}.")
+        if self.hash_bits is not None and not 1 <= self.hash_bits <= 24:
+            raise ValueError(f"--hash-bits must be from 1 to 24; got {self.hash_bits}.")
         return super().parameters()
 
 

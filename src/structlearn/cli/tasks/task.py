@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -191,6 +191,10 @@ class Task(ABC):
             raise ValueError("Label sets are packed from libsvm files; this table has several targets.")
         return self.packed
 
+    def rows_to_pack(self, training: Training) -> Any:
+        """Return the inputs as they are packed."""
+        return training.X
+
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Return data for a trained model, from a file or a folder."""
         if path.is_dir():
@@ -199,6 +203,10 @@ class Task(ABC):
         if bundle.notes.get("format") == PACKED:
             raise ValueError(f"The model was trained on data packed in Python; {path} must be packed, too.")
         return self.reread(path, bundle, labels=labels)
+
+    def pieces(self, path: Path, bundle: Bundle, *, labels: bool) -> Iterator[Inputs]:
+        """Yield data for a trained model, as few rows at a time as the task can; most read it at once."""
+        yield self.inputs(path, bundle, labels=labels)
 
     def _open_packed(self, path: Path) -> Packed:
         return self._check_kind(path, open_packed(path))
@@ -253,6 +261,13 @@ class Task(ABC):
         """Write answers (or probabilities) to `out`, or to stdout."""
         write_pieces(self.pages(bundle, inputs, marginals=marginals), out)
 
+    def write_all(
+        self, bundle: Bundle, pieces: Iterable[Inputs], out: Path | None, *, marginals: bool
+    ) -> None:
+        """Write the answers for all pieces of a file; most tasks read it at once."""
+        for inputs in pieces:
+            self.write(bundle, inputs, out, marginals=marginals)
+
     def check_bundle(self, bundle: Bundle) -> None:
         """ValueError if a model file is not one of this task, before data is read for it."""
         model, notes = bundle.estimator, bundle.notes
@@ -283,9 +298,24 @@ class Task(ABC):
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Compare answers with the file's labels."""
 
-    def judge(self, bundle: Bundle, inputs: Inputs) -> Scores:
-        """Compare the model's answers with the labels of examples: also their probabilities, if it can."""
-        return self.evaluate(bundle, inputs.y, bundle.estimator.predict(inputs.X))
+    def soft_answers(self, bundle: Bundle, X: object) -> Array | None:
+        """Return probabilities or scores, a row per example, that `soft_figures` judges; None for none."""
+        return None
+
+    def soft_figures(self, bundle: Bundle, y: Any, soft: Array) -> dict[str, float]:
+        """Return how well `soft_answers` fit the labels of the file."""
+        return {}
+
+    def judge(self, bundle: Bundle, pieces: Iterable[Inputs]) -> Scores:
+        """Compare the model's answers with the labels of examples, which come in pieces."""
+        rows = [(one.y, bundle.estimator.predict(one.X), self.soft_answers(bundle, one.X)) for one in pieces]
+        y, predicted, soft = (_join(column) for column in zip(*rows, strict=True))
+        found = self.evaluate(bundle, y, predicted)
+        if soft is None:
+            return found
+        values = found.values | self.soft_figures(bundle, y, soft)
+        values["examples"] = values.pop("examples")  # the last
+        return found._replace(values=values)
 
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the one figure to be small, of those that `evaluate` gives."""
@@ -298,3 +328,8 @@ def probability_lines(labels: Iterable[object], rows: Iterable[Array]) -> Iterat
     for row in rows:
         # Adding 0.0 makes 0 of -0.
         yield " ".join(f"{name}:{value + 0.0:.6g}" for name, value in zip(names, row.tolist(), strict=True))
+
+
+def _join(pieces: Sequence[Any]) -> Any:
+    """Return what was found in pieces of a file as if it had been read at once."""
+    return pieces[0] if len(pieces) == 1 or pieces[0] is None else np.concatenate(pieces)

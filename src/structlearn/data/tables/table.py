@@ -1,26 +1,28 @@
-"""Tables with a header: features that are numbers or text, and a target."""
+"""Tables with a header: features of all kinds, and a target."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.core.sentences import Statement
+from structlearn.core.contract import Array
 from structlearn.core.wording import quote
-from structlearn.data.scalars import LARGEST_FEATURE, class_labels, is_number, parse_labels
-from structlearn.data.tables.cells import MISSING, CellTable, open_cells
-from structlearn.data.tables.choice import chosen_columns, usual_min_frequency
-from structlearn.data.tables.columns import ColumnReader, Kind, TableColumn
+from structlearn.data.scalars import is_number
+from structlearn.data.tables.source import TableSource, open_table
+from structlearn.data.tables.targets import TargetKind, read_targets
 from structlearn.storage.errors import DataError, StrPath
+from structlearn.tables.detection import Verdict, Wishes, all_remarks, detect, usual_min_frequency
+from structlearn.tables.frame import Frame, TextColumn, merge_levels
+from structlearn.tables.readings import ColumnReading, UnreadableError, read_column, tell_problems
+from structlearn.tables.spelling import parse_numbers
 
-#: What one target is: numbers or labels, as its cells are; numbers; or names of classes, as they are spelled.
-TargetKind: TypeAlias = Literal["any", "numbers", "classes"]
-_SWITCHES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+#: Kinds of columns whose values are numbers in `Table.X`.
+_NUMBERS = ("number", "time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +31,12 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        float64; or objects where a column is text: floats, NaN for missing ones, and strings or None.
+    frame : Frame
+        The features as they are in the file, column by column.
     y : ndarray of shape (n_samples,), of shape (n_samples, n_targets) with 0/1 for several targets, or None
-    feature_names : list of str
     target_names : list of str, empty where y is None
-    text_names : list of str
-        Features that are text.
+    kinds : dict
+        How each feature is read, by its name.
     others : list of str
         Columns of the file that are no features.
     left_out : list of str
@@ -46,70 +47,37 @@ class Table:
         What a user should know of it: columns that were left out, and why.
     """
 
-    X: NDArray
+    frame: Frame
     y: np.ndarray | None
-    feature_names: list[str]
     target_names: list[str]
-    text_names: list[str] = field(default_factory=list)
+    kinds: dict[str, ColumnReading]
     others: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     min_frequency: int = 1
     remarks: tuple[str, ...] = ()
 
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features."""
+        return self.frame.names
 
-def read_csv(path: StrPath, *, target: str | None = None, require_target: bool = True) -> Table:
-    """Read a table whose features are all numbers, none of them missing.
+    @property
+    def text_names(self) -> list[str]:
+        """Features that are no numbers."""
+        return [name for name, one in self.kinds.items() if one.kind not in _NUMBERS]
 
-    Parameters
-    ----------
-    path : str or path
-        Plain or .gz, with a header. Cells are separated by commas, tabs or semicolons, whichever the header
-        has most of. Between semicolons numbers may have a decimal comma.
-    target : str or None
-        The column to predict, the last by default. "name,name": several columns of 0 and 1 (a label set).
-    require_target : bool
-        If False, a file without the target column gives y = None; where `target` is None too, every
-        column is a feature.
+    @cached_property
+    def X(self) -> NDArray:
+        """The features as an array of shape (n_samples, n_features).
 
-    Returns
-    -------
-    Table
-        One target is integers if all its cells are, else floats if all are numbers, else strings.
-
-    Raises
-    ------
-    DataError
-        Cells that are not finite numbers, ragged rows, columns that are missing or named twice.
-    """
-    cells = open_cells(path)
-    targets = _targets(cells.header, target) if target is not None or require_target else []
-    missing = [name for name in targets if name not in cells.header]
-    if missing and require_target:
-        raise cells.missing("target column", missing[:1])
-    return _numbers(cells, _without(cells.header, targets), [] if missing else targets)
-
-
-def read_csv_features(
-    path: StrPath, feature_names: Sequence[str], *, target_names: Sequence[str] = ()
-) -> Table:
-    """Read the columns that a trained model knows, picked by name; other columns are ignored.
-
-    Parameters
-    ----------
-    path : str or path
-        Plain or .gz, with a header, as for `read_csv`.
-    feature_names : sequence of str
-        The model's columns, in its order. One that the file lacks is an error.
-    target_names : sequence of str
-        Kept as y if the file has all of them; else y is None.
-
-    Returns
-    -------
-    Table
-    """
-    cells = open_cells(path)
-    _check_there(cells, "feature column", feature_names)
-    return _numbers(cells, list(feature_names), _if_all_there(cells, target_names))
+        float64; or objects where a column is no number: floats, NaN for missing ones, strings and None.
+        """
+        comma = self.frame.decimal_comma
+        columns = [
+            read_column(name, column, own if own.kind in _NUMBERS else ColumnReading("category"), comma=comma)
+            for (name, own), column in zip(self.kinds.items(), self.frame.columns)
+        ]
+        return Frame(self.frame.names, columns).array()
 
 
 def read_table(
@@ -118,14 +86,17 @@ def read_table(
     target: str | None = None,
     target_kind: TargetKind = "any",
     text: str | Iterable[str] = (),
+    category: str | Iterable[str] = (),
+    number: str | Iterable[str] = (),
     ignore: str | Iterable[str] = (),
+    day_first: bool | None = None,
     min_frequency: int | None = None,
 ) -> Table:
-    """Read a table as people have it: numbers, text and missing values.
+    """Read a table as people have it: numbers, money, dates, yes and no, categories, texts, missing values.
 
-    A column is text if its cells are no numbers. Missing are empty cells, NA, N/A, NaN, null and ?. Columns
-    that are empty, the same in all rows, or text that tells rows apart (names, identifiers) are left out;
-    `remarks` says so. Dates are refused.
+    The cells of a column tell what it is. Missing are empty cells, NA, N/A, NaN, null and ?. Columns that
+    are empty, the same in all rows, or text that tells rows apart (names, identifiers) are left out;
+    `remarks` says so.
 
     Parameters
     ----------
@@ -135,8 +106,11 @@ def read_table(
         As for `read_csv`.
     target_kind : {"any", "numbers", "classes"}
         What one target is: as its cells are; numbers; or names of classes, as they are spelled.
-    text, ignore : str or iterables of str
-        Columns to take as text, and columns to leave out: a list of names, or "name,name".
+    text, category, number, ignore : str or iterables of str
+        Columns to take as free text, as categories or as numbers (cells that are no numbers are then
+        missing), and columns to leave out: a list of names, or "name,name".
+    day_first : bool, optional
+        Whether 1/2/2020 is the first of February, where a column does not tell.
     min_frequency : int, optional
         A level of text that fewer rows have is rare, and a column of rare levels alone is left out. By
         default 5, or the twentieth part of the rows if that is less.
@@ -144,30 +118,36 @@ def read_table(
     Returns
     -------
     Table
+
+    Raises
+    ------
+    DataError
+        What cannot be read: all columns in one sentence.
     """
-    cells = open_cells(path)
-    text, ignore = _split_names(cells.header, text), _split_names(cells.header, ignore)
-    targets = _targets(cells.header, target)
-    for role, names in (("target column", targets), ("column", text), ("column", ignore)):
-        _check_there(cells, role, names)
-    both = [name for name in (*text, *ignore) if name in targets]
-    if both:
-        raise DataError(f"The column {quote(both[0])} is the target; it cannot be a feature or left out.")
-    features = _without(cells.header, [*targets, *ignore])
-    forced = cells.text.union(text)
-    kinds: dict[str, Kind] = {name: "text" for name in features if name in forced}
-    columns, answers, places = _read(cells, features, targets, kinds)
-    y = _answers(cells, places, targets, answers, target_kind)
-    least = usual_min_frequency(len(places)) if min_frequency is None else min_frequency
-    kept, remarks = chosen_columns(columns, least)
-    if not kept:
-        why = f": {' '.join(remarks)}" if remarks else "."
-        raise DataError(f"{os.fspath(path)} has no column to learn from{why}")
-    _check_sizes(cells, places, kept)
-    remarks = [*_odd_header(cells), *remarks]
-    found = _table(cells, kept, y, targets)
-    left_out = _without(found.others, targets)
-    return replace(found, left_out=left_out, min_frequency=least, remarks=tuple(remarks))
+    source = open_table(path)
+    named = {"text": text, "category": category, "number": number, "ignore": ignore}
+    wished = {role: split_names(source.header, names) for role, names in named.items()}
+    targets = named_targets(source.header, target)
+    _check_names(source, targets, wished)
+    features = without(source.header, [*targets, *wished.pop("ignore")])
+    frame, y = read_whole(
+        source, features, targets, target_kind, verbatim=[*wished["text"], *wished["category"]]
+    )
+    least = usual_min_frequency(len(frame)) if min_frequency is None else min_frequency
+    sets = {role: frozenset(names) for role, names in wished.items()}
+    verdicts = detect(frame, Wishes(**sets, day_first=day_first, min_frequency=least))
+    kinds, remarks = _kept(source, features, verdicts)
+    others = without(source.header, kinds)
+    return Table(
+        frame.select(kinds),
+        y,
+        targets,
+        kinds,
+        others,
+        without(others, targets),
+        least,
+        (*_odd_header(source), *remarks),
+    )
 
 
 def read_table_features(
@@ -195,136 +175,181 @@ def read_table_features(
     -------
     Table
     """
-    cells = open_cells(path)
-    _check_there(cells, "feature column", feature_names)
-    targets = _if_all_there(cells, target_names)
-    kinds: dict[str, Kind] = {**dict.fromkeys(feature_names, "number"), **dict.fromkeys(text_names, "text")}
-    columns, answers, places = _read(cells, list(feature_names), targets, kinds)
-    return _table(cells, columns, _answers(cells, places, targets, answers, target_kind), targets)
+    source = open_table(path)
+    check_columns(source, "feature column", feature_names)
+    targets = if_all_there(source, target_names)
+    kinds = {name: ColumnReading("category" if name in text_names else "number") for name in feature_names}
+    frame, y = read_whole(source, list(kinds), targets, target_kind, verbatim=text_names)
+    table = Table(frame, y, targets, kinds, without(source.header, kinds))
+    _check_readable(source, table.frame, kinds)
+    return table
+
+
+def read_table_pieces(
+    path: StrPath,
+    kinds: Mapping[str, ColumnReading],
+    *,
+    target_names: Sequence[str] = (),
+    target_kind: TargetKind = "any",
+) -> Iterator[Table]:
+    """Yield the columns that a trained model knows, some rows at a time, so that memory does not matter.
+
+    Parameters
+    ----------
+    path : str or path
+        As for `read_table`.
+    kinds : mapping from str
+        The model's columns, in its order, and how they are read (`Table.kinds`). All must be there.
+    target_names : sequence of str
+        Kept as y if the file has all of them; else y is None.
+    target_kind : {"any", "numbers", "classes"}
+        As for `read_table`.
+
+    Yields
+    ------
+    Table
+    """
+    source = open_table(path)
+    check_columns(source, "feature column", list(kinds))
+    targets = if_all_there(source, target_names)
+    numbers = [name for name, one in kinds.items() if one.kind in _NUMBERS]
+    whole = [name for name, one in kinds.items() if one.kind in ("category", "text")]
+    others = without(source.header, kinds)
+    at = 0
+    for piece in source.pieces([*kinds, *targets], numbers, [*whole, *targets]):
+        frame = _with_gaps(piece.select(kinds), whole)
+        _check_readable(source, frame, kinds, first=at)
+        y = read_targets(source, piece, targets, target_kind, first=at)
+        yield Table(frame, y, targets, dict(kinds), others)
+        at += len(frame)
+    if not at:
+        raise _no_rows(source)
 
 
 # ---- columns ---------------------------------------------------------------------------------------
 
 
-def _targets(header: list[str], target: str | None) -> list[str]:
+def named_targets(header: list[str], target: str | None) -> list[str]:
     if target is None:
         return [header[-1]]
-    return _split_names(header, target)
+    return split_names(header, target)
 
 
-def _split_names(header: list[str], names: str | Iterable[str]) -> list[str]:
+def split_names(header: list[str], names: str | Iterable[str]) -> list[str]:
     """Return the names in a list, or in a text with commas, unless that text is a name itself."""
     if isinstance(names, str):
         names = [names] if names in header else [name.strip() for name in names.split(",")]
     return list(dict.fromkeys(names))
 
 
-def _without(names: Iterable[str], others: Iterable[str]) -> list[str]:
+def without(names: Iterable[str], others: Iterable[str]) -> list[str]:
     gone = set(others)
     return [name for name in names if name not in gone]
 
 
-def _check_there(cells: CellTable, role: str, names: Sequence[str]) -> None:
-    missing = _without(names, cells.header)
+def _check_names(source: TableSource, targets: list[str], wished: Mapping[str, list[str]]) -> None:
+    """Raise DataError for columns that are named but not there, or in two roles."""
+    check_columns(source, "target column", targets)
+    roles: dict[str, str] = {}
+    for role, names in wished.items():
+        check_columns(source, "column", names)
+        for name in names:
+            if name in targets:
+                raise DataError(
+                    f"The column {quote(name)} is the target; it cannot be a feature or left out."
+                )
+            if roles.setdefault(name, role) != role:
+                raise DataError(
+                    f"The column {quote(name)} is named as {roles[name]} and as {role}; choose one."
+                )
+
+
+def check_columns(source: TableSource, role: str, names: Sequence[str]) -> None:
+    missing = without(names, source.header)
     if missing:
-        raise cells.missing(role, missing)
+        raise source.missing(role, missing)
 
 
-def _odd_header(cells: CellTable) -> list[str]:
+def _odd_header(source: TableSource) -> list[str]:
     """Return what to say of a header that may be a row of data; whole numbers may be years."""
+    comma = source.decimal_comma
     odd = [
-        name for name in cells.header if is_number(cells.with_decimal_point(name)) and not name.isdecimal()
+        name
+        for name in source.header
+        if not name.isdecimal() and (is_number(name) or (comma and not parse_numbers([name], comma=True).odd))
     ]
     if not odd:
         return []
     return [f"The header has {quote(odd[0])} for a name; if line 1 is data, write a line of names above it."]
 
 
-def _check_sizes(cells: CellTable, places: list[int], columns: Sequence[TableColumn]) -> None:
-    """Raise DataError for numbers whose squares are infinite: their columns cannot be scaled."""
-    for name, values in (column for column in columns if not column.is_text):
-        for row in np.flatnonzero(np.abs(values) > LARGEST_FEATURE).tolist():
-            found = f"column {quote(name)} holds {values[row]:g}, which is too large to be squared"
-            advice = "divide the column by a constant, or leave it out ({ignore=})"
-            raise cells.wrong(places[row], Statement(f"{{found}}; {advice}.", found=found, ignore=name))
+def if_all_there(source: TableSource, names: Sequence[str]) -> list[str]:
+    return list(names) if set(names) <= set(source.header) else []
 
 
-def _if_all_there(cells: CellTable, names: Sequence[str]) -> list[str]:
-    return list(names) if set(names) <= set(cells.header) else []
-
-
-def _read(
-    cells: CellTable, features: list[str], targets: list[str], kinds: dict[str, Kind]
-) -> tuple[list[TableColumn], list[list[str]], list[int]]:
-    """Return the features' columns, the targets' cells column by column, and the rows' places."""
+def read_whole(
+    source: TableSource,
+    features: list[str],
+    targets: list[str],
+    target_kind: TargetKind,
+    *,
+    verbatim: Sequence[str] = (),
+) -> tuple[Frame, Array | None]:
+    """Return the features, and the answers."""
     if not features:
-        raise cells.wrong(1, "no feature columns (cells are separated by commas, tabs or semicolons).")
-    at = {name: j for j, name in enumerate(cells.header)}
-    places: list[int] = []
-    readers = [ColumnReader(name, cells, kinds.get(name), places) for name in features]
-    answers: list[list[str]] = [[] for _ in targets]
-    for own, columns in cells.blocks:
-        places += own
-        for reader in readers:
-            reader.extend(columns[at[reader.name]])
-        for name, found in zip(targets, answers):
-            found.extend(map(str.strip, columns[at[name]]))
-    if not places:
-        raise DataError(f"{os.fspath(cells.path)} has a header but no rows.")
-    return [one.finish() for one in readers], answers, places
+        raise source.wrong(None, "no feature columns (cells are separated by commas, tabs or semicolons).")
+    whole = source.read([*features, *targets], [*verbatim, *targets])
+    if not len(whole):
+        raise _no_rows(source)
+    frame = _with_gaps(whole.select(features), verbatim)
+    return frame, read_targets(source, whole, targets, target_kind)
 
 
-def _numbers(cells: CellTable, features: list[str], targets: list[str]) -> Table:
-    """Return a table of numbers alone."""
-    columns, answers, places = _read(cells, features, targets, dict.fromkeys(features, "strict"))
-    return _table(cells, columns, _answers(cells, places, targets, answers, "any"), targets)
+def _no_rows(source: TableSource) -> DataError:
+    return DataError(f"{os.fspath(source.path)} has a header but no rows.")
 
 
-def _table(cells: CellTable, columns: list[TableColumn], y: np.ndarray | None, targets: list[str]) -> Table:
-    names, text = [one.name for one in columns], [one.name for one in columns if one.is_text]
-    if not text:
-        X = np.column_stack([one.values for one in columns])
-    else:
-        X = np.empty((len(columns[0].values), len(columns)), dtype=object)
-        for j, one in enumerate(columns):
-            X[:, j] = one.values
-    return Table(X, y, names, targets, text, _without(cells.header, names))
+def _with_gaps(frame: Frame, names: Sequence[str]) -> Frame:
+    """Return the frame with missing values in columns that were read verbatim."""
+    columns = [
+        merge_levels(column.codes, column.levels.tolist(), is_text=True)
+        if name in names and isinstance(column, TextColumn)
+        else column
+        for name, column in zip(frame.names, frame.columns)
+    ]
+    return Frame(frame.names, columns, frame.decimal_comma)
 
 
-# ---- targets ---------------------------------------------------------------------------------------
+def _kept(
+    source: TableSource, features: Sequence[str], verdicts: Sequence[Verdict]
+) -> tuple[dict[str, ColumnReading], tuple[str, ...]]:
+    """Return how the columns to learn from are read, and remarks; DataError for what cannot be read."""
+    problems = [one.problem for one in verdicts if one.problem is not None]
+    if problems:
+        name = os.fspath(source.path)
+        where = f"{name}, " if len(problems) == 1 else f"{name}: "
+        raise DataError(tell_problems(problems, lambda row: f"{source.noun} {source.place(row)}", where))
+    remarks = all_remarks(features, verdicts)
+    kinds = {name: one.reading for name, one in zip(features, verdicts) if one.reading is not None}
+    if not kinds:
+        why = f": {' '.join(remarks)}" if remarks else "."
+        raise DataError(f"{os.fspath(source.path)} has no column to learn from{why}")
+    return kinds, remarks
 
 
-def _answers(
-    cells: CellTable, places: list[int], targets: list[str], answers: list[list[str]], kind: TargetKind
-) -> np.ndarray | None:
-    if not targets:
-        return None
-    if len(targets) > 1:
-        return np.column_stack([_switches(cells, places, *one) for one in zip(targets, answers)])
-    (name,), (column,) = targets, answers
-    for place, cell in zip(places, column):
-        if cell in MISSING and (kind != "any" or not cell):
-            said = f" ({quote(cell)})" if cell else ""
-            message = f"the target column {quote(name)} is empty{said}; remove the row, or fill it in."
-            raise cells.wrong(place, message)
-    if kind == "classes":
-        return class_labels(column)
-    if kind == "numbers":
-        return _target_numbers(cells, places, name, column)
-    return parse_labels([cells.with_decimal_point(cell) for cell in column], cells.path, places)
-
-
-def _target_numbers(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
-    reader = ColumnReader(name, cells, "strict", places, role="the target column")
-    reader.extend(column)
-    return reader.finish().values
-
-
-def _switches(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
-    """Return zeros and ones for cells that are 0, 1, false or true."""
-    found = [_SWITCHES.get(cell.lower()) for cell in column]
-    for place, cell, value in zip(places, column, found):
-        if value is None:
-            message = f"the target column {quote(name)} holds {quote(cell)}; expected 0 or 1."
-            raise cells.wrong(place, message)
-    return np.array(found, dtype=np.int64)
+def _check_readable(
+    source: TableSource, frame: Frame, kinds: Mapping[str, ColumnReading], *, first: int = 0
+) -> None:
+    """Raise DataError, with its place, for a cell that the model cannot read."""
+    for name, column in zip(frame.names, frame.columns):
+        try:
+            read = read_column(name, column, kinds[name], comma=frame.decimal_comma)
+        except UnreadableError as error:
+            row, what = error.problem.row, error.problem.what
+            message = f"column {quote(name)} {what}; leave the cell empty if unknown."
+            raise source.wrong(first + row, message) from None
+        if not isinstance(read, TextColumn) and np.isinf(read).any():
+            row = int(np.argmax(np.isinf(read)))
+            raise source.wrong(
+                first + row, f'column {quote(name)} holds "{read[row]:g}", which is not finite.'
+            )

@@ -35,6 +35,10 @@ class RowMap(ABC):
 
     #: whether it takes rows that are not all numbers: with text, or with missing values
     of_tables: ClassVar[bool] = False
+    #: whether it takes data frames themselves, rather than arrays of objects
+    takes_frames: ClassVar[bool] = False
+    #: how many rows should be mapped at a time
+    rows_at_once: ClassVar[int] = 1024
 
     @classmethod
     @abstractmethod

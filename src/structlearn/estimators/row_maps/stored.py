@@ -56,6 +56,11 @@ class StoredTransformer:
         """Whether rows may have text and missing values."""
         return self.maps[0].of_tables
 
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows should be mapped at a time."""
+        return min(one.rows_at_once for one in self.maps)
+
     def origins(self, inputs: Sequence[Origin] | None = None) -> list[Origin]:
         """Return the origin of each output, given those of the inputs."""
         found = [Origin(j) for j in range(self.n_features_in_)] if inputs is None else list(inputs)
@@ -74,7 +79,7 @@ class StoredTransformer:
 
     def transform(self, X: Any) -> Rows:
         """Map X of shape (n, n_features_in_), rows of numbers or a table, to (n, n_outputs)."""
-        X = frame_array(X) if is_frame(X) else X
+        X = frame_array(X) if is_frame(X) and not self.maps[0].takes_frames else X
         for one in self.maps:
             X = one.transform(X)
         return X

@@ -25,7 +25,7 @@ from structlearn.scoring.rows.rows import RowScoring
 ENOUGH, MOST_SWEEPS = 0.05, 60
 
 
-class Columns(NamedTuple):
+class WorkingColumns(NamedTuple):
     """Some columns in CSC form; those of dense data have all rows, and `rows` is empty."""
 
     values: Array
@@ -51,7 +51,7 @@ class Model(NamedTuple):
     shift: Array
 
 
-class Norms(NamedTuple):
+class Strengths(NamedTuple):
     """The strengths of the l1 norm and of half the squared norm; whether a feature's weights are a group."""
 
     l1: float
@@ -67,21 +67,21 @@ class ColumnReader:
         self.n_rows, self.n_features = scoring.X.shape
         self.X = scoring.X if isinstance(scoring.X, np.ndarray) else sparse.csc_matrix(scoring.X)
 
-    def take(self, chosen: Array) -> Columns:
+    def take(self, chosen: Array) -> WorkingColumns:
         """Return some of the columns."""
         own = chosen[chosen < self.n_features]
         if isinstance(self.X, np.ndarray):
             values = np.ones((chosen.size, self.n_rows))
             values[: own.size] = self.X[:, own].T
             start = self.n_rows * np.arange(chosen.size + 1)
-            return Columns(values.ravel(), np.empty(0, dtype=np.int32), start)
+            return WorkingColumns(values.ravel(), np.empty(0, dtype=np.int32), start)
         part = self.X[:, own]
         values, rows, start = part.data.astype(np.float64, copy=False), part.indices, part.indptr
         if own.size < chosen.size:
             values = np.concatenate([values, np.ones(self.n_rows)])
             rows = np.concatenate([rows, np.arange(self.n_rows)])
             start = np.append(start, start[-1] + self.n_rows)
-        return Columns(values, rows.astype(np.int32, copy=False), start.astype(np.int64, copy=False))
+        return WorkingColumns(values, rows.astype(np.int32, copy=False), start.astype(np.int64, copy=False))
 
 
 def model_at(residual: Array, mean: Array, weight: Array, *, coupled: bool) -> Model:
@@ -94,7 +94,7 @@ def model_at(residual: Array, mean: Array, weight: Array, *, coupled: bool) -> M
 
 
 @leaf
-def _bend(columns: Columns, j: int, bend: Array) -> float:
+def _bend(columns: WorkingColumns, j: int, bend: Array) -> float:
     """sum_i m_ki (1 - z_ik) x_ij^2, from one label's row of `bend`."""
     first, total = columns.start[j], 0.0
     size = columns.start[j + 1] - first
@@ -108,7 +108,7 @@ def _bend(columns: Columns, j: int, bend: Array) -> float:
 
 
 @leaf
-def _slope(columns: Columns, j: int, k: int, model: Model) -> float:
+def _slope(columns: WorkingColumns, j: int, k: int, model: Model) -> float:
     """Return the model's slope along x_j and label k."""
     first, total = columns.start[j], 0.0
     size = columns.start[j + 1] - first
@@ -132,7 +132,7 @@ def _slope(columns: Columns, j: int, k: int, model: Model) -> float:
 
 
 @leaf
-def _move(columns: Columns, j: int, k: int, by: float, model: Model) -> None:
+def _move(columns: WorkingColumns, j: int, k: int, by: float, model: Model) -> None:
     """p_jk <- p_jk + by."""
     first = columns.start[j]
     size = columns.start[j + 1] - first
@@ -158,7 +158,9 @@ def _move(columns: Columns, j: int, k: int, by: float, model: Model) -> None:
 
 
 @leaf
-def _move_single(columns: Columns, j: int, model: Model, norms: Norms, bends: Array, w: Array) -> float:
+def _move_single(
+    columns: WorkingColumns, j: int, model: Model, norms: Strengths, bends: Array, w: Array
+) -> float:
     """Minimise over each weight of one feature in turn; return how far the model fell."""
     fall = 0.0
     for k in range(w.size):
@@ -177,7 +179,7 @@ def _move_single(columns: Columns, j: int, model: Model, norms: Norms, bends: Ar
 
 @leaf
 def _move_group(
-    columns: Columns, j: int, model: Model, norms: Norms, bends: Array, w: Array, aim: Array
+    columns: WorkingColumns, j: int, model: Model, norms: Strengths, bends: Array, w: Array, aim: Array
 ) -> float:
     """Make a proximal step of all weights of one feature; return how far the model fell, at least.
 
@@ -203,7 +205,7 @@ def _move_group(
 
 
 @kernel
-def descend(columns: Columns, model: Model, norms: Norms, W: Array) -> float:
+def descend(columns: WorkingColumns, model: Model, norms: Strengths, W: Array) -> float:
     """Move W, of shape (columns, K), until sweeps bring little; return how far the model fell."""
     n_columns, n_labels = W.shape
     bends, aim = np.empty((n_columns, n_labels)), np.empty(n_labels)

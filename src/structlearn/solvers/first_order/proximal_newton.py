@@ -13,7 +13,7 @@ from structlearn.problem.kept_scores import KeptScores
 from structlearn.problem.objective import Objective, Predictions
 from structlearn.problem.penalties import ElasticNet, GroupNorm
 from structlearn.solvers.first_order.lbfgs import AT_THE_LIMIT
-from structlearn.solvers.first_order.model_descent import ColumnReader, Norms, descend, model_at
+from structlearn.solvers.first_order.model_descent import ColumnReader, Strengths, descend, model_at
 from structlearn.solvers.registry import NORMS
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
@@ -106,14 +106,14 @@ class ProximalNewton(SolverBase[ProximalNewtonState]):
         return [Candidate(state.w, state.here.primal, state.dual)]
 
 
-def norms_of(objective: Objective) -> Norms:
+def norms_of(objective: Objective) -> Strengths:
     """Return the penalty as compiled code knows it."""
     penalty = objective.penalty
     if isinstance(penalty, ElasticNet):
-        return Norms(penalty.strength * penalty.ratio, penalty.squared, grouped=False)
+        return Strengths(penalty.strength * penalty.ratio, penalty.squared, grouped=False)
     if isinstance(penalty, GroupNorm):
-        return Norms(penalty.strength, 0.0, grouped=True)
-    return Norms(0.0, objective.regularization, grouped=False)
+        return Strengths(penalty.strength, 0.0, grouped=True)
+    return Strengths(0.0, objective.regularization, grouped=False)
 
 
 def _look(objective: Objective, w: Array, oracle_calls: int, finished: str) -> ProximalNewtonState:
