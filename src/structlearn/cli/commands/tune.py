@@ -30,7 +30,7 @@ SEVERAL = {
     **dict.fromkeys(
         [
             *("loss", "penalty", "l1_ratio", "cost", "window", "min_count", "context", "model", "pairs"),
-            *("latent_states", "connectivity", "edges", "alpha"),
+            *("latent_states", "connectivity", "edges", "alpha", "nonlinear"),
         ],
         "",
     ),
@@ -154,7 +154,8 @@ def _search(
         for _, alike in groupby(settings, key=lambda one: one.task.options.reading()):
             group = list(alike)
             examples = group[0].task.examples(source, Path(folder))
-            say(f"Read {examples.whole.summary} from {source.path}.")
+            if group[0] is settings[0]:
+                say(f"Read {examples.whole.summary} from {source.path}.")
             for one in group:
                 one.task.adapt(clone_unfitted(one.estimator), examples.whole, one.problem)
             of_classes = getattr(examples.whole.y, "ndim", 0) == 1 and is_classifier(group[0].estimator)

@@ -35,6 +35,7 @@ from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, rows_for
 from structlearn.data.tables.targets import TargetKind
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered_names
+from structlearn.estimators.inputs.nonlinear import in_turn, make_nonlinear_steps, nonlinear_kind
 from structlearn.estimators.inputs.tables import make_table_transformer
 from structlearn.storage.model_file import refuse_damaged
 from structlearn.storage.schema import check_form
@@ -77,7 +78,7 @@ class FlatTask(Task):
                 )
         X, y = cast(Any, FILE_FORMATS[name].read_rows(path, multilabel=self.multilabel))
         notes = {"format": name, "n_features": X.shape[1]}
-        return Training(X, y, notes, {}, _summary(X))
+        return Training(X, y, notes, {}, _summary(X), parameters=self._map_of_rows(X))
 
     def _read_table(self, path: Path, target: str | None) -> Training:
         self.check_target(target)
@@ -96,7 +97,7 @@ class FlatTask(Task):
         # In the notes: unlike lines of text, column names may hold line ends.
         names = {"features": table.feature_names, "targets": table.target_names}
         notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
-        if options.no_scale and table.frame.is_complete:
+        if options.no_scale and table.frame.is_complete and not self._nonlinear(table.frame):
             return Training(table.X, table.y, notes, {}, _summary(table.X))
         transformer = make_table_transformer(
             scale=not options.no_scale,
@@ -105,9 +106,23 @@ class FlatTask(Task):
             hash_bits=options.hash_bits,
             kinds=table.kinds,
         )
+        transformer = in_turn([transformer, *self._nonlinear(table.frame)])
         notes["kinds"] = [asdict(one) for one in table.kinds.values()]
         summary = f"{_summary(table.frame)} ({count_kinds(table.kinds.values())})"
         return Training(table.frame, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
+
+    def _map_of_rows(self, X: Any) -> dict[str, object]:
+        """Return the parameters of rows that are numbers, scaled before a kernel sees them."""
+        steps = self._nonlinear(X)
+        if nonlinear_kind(self.options.nonlinear or "none", X.shape) == "nystroem":
+            from sklearn.preprocessing import StandardScaler
+
+            steps = [StandardScaler(with_mean=not sparse.issparse(X)), *steps]
+        return {"row_transformer": in_turn(steps)} if steps else {}
+
+    def _nonlinear(self, X: Any) -> list[Any]:
+        """Return the transformers that --nonlinear adds."""
+        return make_nonlinear_steps(nonlinear_kind(self.options.nonlinear or "none", X.shape), X.shape[0])
 
     def _named_columns(self) -> dict[str, str | tuple[()]]:
         """Return the columns that flags name, by the flag."""
@@ -134,6 +149,8 @@ class FlatTask(Task):
 
     def training(self, path: Path, target: str | None) -> Training:
         """Read training data; refuse packed data whose notes do not say what its columns were."""
+        if path.is_dir() and self.options.nonlinear not in (None, "none"):
+            raise ValueError("--nonlinear goes with files, not with packed data.")
         found = super().training(path, target)
         if path.is_dir() and found.notes != {"format": PACKED}:
             with refuse_damaged(path):

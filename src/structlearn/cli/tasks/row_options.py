@@ -59,7 +59,22 @@ class TableOptions(TaskOptions):
         ),
     ] = None
 
+    nonlinear: Annotated[
+        str | None,
+        option(
+            "KIND",
+            "Beyond linear: splines (curves of single columns), nystroem (a Gaussian kernel), auto (one of "
+            "these, by the numbers of rows and columns) or none.  [default: none]",
+            values=lambda: ("none", "auto", "splines", "nystroem"),
+        ),
+    ] = None
+
     def parameters(self) -> dict[str, Any]:
+        from structlearn.core.registry import one_of
+        from structlearn.estimators.inputs.nonlinear import NONLINEAR
+
+        if self.nonlinear is not None:
+            one_of("nonlinear", self.nonlinear, NONLINEAR)
         if self.min_count is not None and self.min_count < 1:
             raise ValueError(f"--min-count must be at least 1; got {self.min_count}.")
         if self.ngrams < 1:
@@ -131,6 +146,8 @@ class RegressOptions(ElasticNetOptions, TableOptions):
             raise ValueError(
                 "--penalty group needs --groups: the group of each feature, such as size,size,age,age."
             )
+        if groups is not None and self.nonlinear not in (None, "none"):
+            raise ValueError("--groups goes with features as the file has them; leave --nonlinear out.")
         if groups is not None and self.penalty != "group":
             raise ValueError("--groups goes with --penalty group.")
         if groups is not None and "" in groups:
