@@ -16,6 +16,7 @@ _HOMES = {
     "Aligner": "structlearn.alignment.aligner",
     "NothingLearnedWarning": "structlearn.core.errors",
     "OracleError": "structlearn.core.errors",
+    "SplineExpansion": "structlearn.estimators.row_maps.splines",
     "load": "structlearn.apps.registry",
     "make_table_transformer": "structlearn.estimators.inputs.tables",
     "regularization_path": "structlearn.estimators.path",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from structlearn.estimators.inputs.tables import make_table_transformer as make_table_transformer
     from structlearn.estimators.path import regularization_path as regularization_path
     from structlearn.estimators.path_values import regularization_values as regularization_values
+    from structlearn.estimators.row_maps.splines import SplineExpansion as SplineExpansion
     from structlearn.tagging.tagger import Tagger as Tagger
 
 _find, _ = names_of(__name__, _HOMES, {name: f"{__name__}.{name}" for name in _ROOMS})

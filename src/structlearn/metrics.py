@@ -14,10 +14,12 @@ from structlearn.core.contract import Array
 __all__ = [
     "LabelScores",
     "LinkScores",
+    "area_under_curve",
     "exact_match",
     "hamming_loss",
     "label_scores",
     "link_scores",
+    "log_loss",
     "normalized_regret",
     "r2",
     "regret",
@@ -143,6 +145,30 @@ def link_scores(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | Non
     recall = both / gold if gold else 1.0
     f1 = 2 * both / (gold + found) if gold + found else 1.0
     return LinkScores(precision, recall, f1)
+
+
+def log_loss(codes: Array, probabilities: Array) -> float:
+    """Return the mean of -log p_i[c_i]: c_i the right class of example i, p_i its row of probabilities.
+
+    A probability of zero counts as the smallest step above it, so that the loss is finite.
+    """
+    right = probabilities[np.arange(len(codes)), codes].astype(np.float64)
+    return float(-np.mean(np.log(np.maximum(right, np.finfo(np.float64).eps))))
+
+
+def area_under_curve(second: Array, scores: ArrayLike) -> float:
+    """Return the probability that the score of a positive example is above that of a negative one.
+
+    This is the area under the curve of true over false positives; ties count one half. NaN unless there are
+    examples of both kinds.
+    """
+    from scipy.stats import rankdata
+
+    positive = np.asarray(second, dtype=bool)
+    n, m = int(positive.sum()), int((~positive).sum())
+    if not n or not m:
+        return float("nan")
+    return float((rankdata(scores)[positive].sum() - n * (n + 1) / 2) / (n * m))
 
 
 def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:

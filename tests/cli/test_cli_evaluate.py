@@ -31,7 +31,7 @@ def test_scores_of_classes_are_those_of_scikit_learn(run, model, tmp_path):
     macro = precision_recall_fscore_support(gold, found, average="macro", zero_division=0)
     names = ("macro_precision", "macro_recall", "macro_f1")
     assert [shown[name] for name in names] == [f"{one:.6g}" for one in macro[:3]]
-    assert list(shown)[:5] == ["accuracy", *names, "examples"]
+    assert list(shown)[:7] == ["accuracy", "accuracy_of_most_frequent", *names, "log_loss", "examples"]
     assert "2 of the labels" in result.stderr
     figures = json.loads(run("evaluate", model, data, "--json").stdout)
     assert figures["recall 1"] == pytest.approx(expected[1][1])

@@ -114,7 +114,9 @@ def test_pressed_again_while_training_ends(begin, data, tmp_path, pauses):
 def test_a_search_ends_with_nothing_written(begin, data, tmp_path):
     """Also while a model is trained, which `train` would keep: it is one of many."""
     model = tmp_path / "model.st"
-    process = begin("tune", "classify", data, "--out", model, "--regularization", "1,1e-7", "--tol", "1e-6")
+    process = begin(
+        "tune", "classify", data, "--out", model, "--regularization", "1,1e-7", "--tol", "1e-6", "--verbose"
+    )
     read_until(process, "Fold 1 of 5, lambda 1:")
     time.sleep(0.1)
     interrupt(process)

@@ -28,6 +28,8 @@ def test_libsvm(run, real, tmp_path, penalty):
         "r2": f"{same.score(X, y):.6g}",
         "rmse": f"{np.sqrt(np.mean((y - predicted) ** 2)):.6g}",
         "mae": f"{np.mean(np.abs(y - predicted)):.6g}",
+        "rmse_of_mean": f"{np.std(y):.6g}",
+        "mae_of_mean": f"{np.mean(np.abs(y - np.mean(y))):.6g}",
         "examples": "60",
     }
 
@@ -91,6 +93,8 @@ def test_whole_numbers_are_numbers(run, tmp_path):
         "r2": "nan",
         "rmse": "3",
         "mae": "3",
+        "rmse_of_mean": "0",
+        "mae_of_mean": "0",
         "examples": "1",
     }
 

@@ -28,17 +28,21 @@ def test_every_task_is_tuned_by_figures_of_its_own(run, tmp_path, task):
     rehearsal = REHEARSALS[task][0]
     _write(rehearsal.data, tmp_path)
     data, model = tmp_path / rehearsal.data, tmp_path / "model.st"
-    flags = {"multilabel": ["--target", "p,q,r"], "grid": ["--max-passes", "2"]}.get(task, [])
+    flags = {"multilabel": ["--target", "p,q,r", "--edges", "none"], "grid": ["--max-passes", "2"]}.get(
+        task, []
+    )
     metric = TASKS[task].metrics[-1]
     shown = run("tune", task, data, "--out", model, *FEW, *flags, "--metric", metric, "--json").stdout
     found = json.loads(shown)
     assert [one["regularization"] for one in found["results"]] == [1.0, 0.1]
     (chosen,) = [one for one in found["results"] if one["chosen"]]
-    better = min if metric in ("hamming_loss", "rmse", "mae") else max
+    better = min if metric in ("hamming_loss", "rmse", "mae", "log_loss") else max
     assert chosen["mean"] == better(one["mean"] for one in found["results"])
     assert load_bundle(model).estimator.regularization == chosen["regularization"]
     assert found["certificate"]["gap"] >= 0
-    assert set(TASKS[task].metrics) <= json.loads(run("evaluate", model, data, "--json").stdout).keys()
+    assert {*TASKS[task].metrics} - {"auc"} <= json.loads(
+        run("evaluate", model, data, "--json").stdout
+    ).keys()
 
 
 def test_figures_are_those_of_scikit_learns_cross_validation(run, libsvm, tmp_path):
@@ -59,7 +63,7 @@ def test_figures_are_those_of_scikit_learns_cross_validation(run, libsvm, tmp_pa
 def test_the_model_is_the_one_that_train_gives(run, tags, tmp_path):
     tuned, trained = tmp_path / "tuned.st", tmp_path / "trained.st"
     shown = run("tune", "tag", tags, "--out", tuned, "--folds", "3", "--loss", "hinge,softmax").stdout
-    table, chosen = shown.split("\n\n")
+    table, gains, chosen = shown.split("\n\n")
     head, *lines = table.splitlines()
     assert head.split() == ["loss", "regularization", "accuracy", "standard", "error"]
     (star,) = [line.split() for line in lines if line.startswith("*")]
@@ -67,6 +71,7 @@ def test_the_model_is_the_one_that_train_gives(run, tags, tmp_path):
     run("train", "tag", tags, "--out", trained, "--loss", star[1], "--regularization", star[2])
     np.testing.assert_array_equal(load(tuned).weights_, load(trained).weights_)
     assert len({line.lstrip("* ").split()[0] for line in lines}) == 2
+    assert [line.split()[0] for line in gains.splitlines()] == ["loss", "hinge", "softmax"]
     # values chosen by the data go from strong to weak, and are enough to see the score fall or stay
     own = [float(line.lstrip("* ").split()[1]) for line in lines if star[1] in line]
     assert own == sorted(own, reverse=True)
@@ -245,3 +250,28 @@ def test_advice_on_early_ends_and_on_weaker_values(run, libsvm, tmp_path):
     ).stderr
     assert "of 10 fits ended before --tol was reached; raise --max-passes or --tol" in said
     assert "Note: the weakest lambda tried is the best; try weaker ones: --regularization 0.001," in said
+
+
+def test_pairs_of_labels_are_tried_and_what_they_brought_is_said(run, sets, tmp_path):
+    out = tmp_path / "model.st"
+    result = run("tune", "multilabel", sets, "--out", out, *FEW, "--json")
+    found = json.loads(result.stdout)
+    assert "Fold" not in result.stderr
+    assert [one["value"] for one in found["gains"]] == ["none", "tree", "all"]
+    first, *others = found["gains"]
+    assert first["gain"] == 0
+    for one in others:
+        best = {
+            value: max(
+                (row for row in found["results"] if row["edges"] == value), key=lambda row: row["mean"]
+            )
+            for value in ("none", one["value"])
+        }
+        difference = np.subtract(best[one["value"]]["scores"], best["none"]["scores"])
+        assert one["gain"] == pytest.approx(difference.mean())
+        assert one["standard_error"] == pytest.approx(difference.std(ddof=1) / np.sqrt(len(difference)))
+        assert one["figures"]["micro_f1"] == pytest.approx(best[one["value"]]["mean"])
+    assert load_bundle(out).estimator.edges == found["chosen"]["edges"]
+    shown = run("tune", "multilabel", sets, "--out", out, *FEW, "--edges", "tree", "--verbose")
+    assert "gain" not in shown.stdout
+    assert "Fold 1 of" in shown.stderr

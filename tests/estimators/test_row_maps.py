@@ -24,7 +24,14 @@ from sklearn.preprocessing import (
 )
 
 from model_files import contents, rewrite
-from structlearn import LinearRegressor, MulticlassClassifier, TreeParser, load, make_table_transformer
+from structlearn import (
+    LinearRegressor,
+    MulticlassClassifier,
+    SplineExpansion,
+    TreeParser,
+    load,
+    make_table_transformer,
+)
 from structlearn.core.contract import Array
 from structlearn.estimators.row_maps import stored
 from structlearn.estimators.row_maps.base import ROW_MAPS, RowMap, register_row_map
@@ -60,6 +67,8 @@ DENSE = [
     SimpleImputer(add_indicator=True),
     OneHotEncoder(handle_unknown="ignore"),
     FunctionTransformer(),
+    SplineExpansion(),
+    make_pipeline(StandardScaler(), SplineExpansion(n_knots=3)),
     make_column_transformer(
         (PCA(2, random_state=0), [0, 3, 4]), (StandardScaler(), [3]), remainder="passthrough"
     ),
@@ -67,6 +76,7 @@ DENSE = [
 SPARSE = [
     StandardScaler(with_mean=False),
     TruncatedSVD(3, random_state=0),
+    SplineExpansion(),
     PCA(3, svd_solver="arpack", random_state=0),
     RBFSampler(n_components=7, random_state=0),
     PolynomialCountSketch(coef0=1, n_components=9, random_state=0),

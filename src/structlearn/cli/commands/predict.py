@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.support.errors import handling_errors, say
 from structlearn.cli.support.options import Json, PageOut, argument, option, switch
@@ -19,7 +20,7 @@ from structlearn.cli.support.outputs import (
 from structlearn.cli.support.stdin import Format, input_file
 
 if TYPE_CHECKING:
-    from structlearn.cli.tasks.task import Scores
+    from structlearn.cli.tasks.task import Inputs, Scores, Task
     from structlearn.estimators.files.persistence import Bundle
 
 Model = Annotated[Path, argument("MODEL", "A file that `train` wrote.")]
@@ -41,6 +42,7 @@ def predict(
             "--marginals",
             "Write the probabilities of all labels instead of the best; tag, chunk, ner: that of the "
             "best beside it.",
+            "--proba",
         ),
     ] = False,
     kbest: Annotated[
@@ -136,9 +138,10 @@ def evaluate_model(
 ) -> None:
     """Compare the model's answers with the labels of DATA and print figures as `name: value` lines.
 
-    Below them, for classify, tag, chunk and ner, comes a table with a line for each class, label or type of
-    spans: precision, recall, F1, and how many there are in DATA, how many were found, and how many of those
-    are right.
+    Below them, for classify, multilabel, tag, chunk and ner, comes a table with a line for each class, label
+    or type of spans: precision, recall, F1, and how many there are in DATA, how many were found, and how many
+    of those are right. For classify, a table of confusions follows: how often each class was found for each
+    gold class (of more than ten classes, the most frequent mistakes).
 
     {figures} Labels that the model does not know count as wrong; tag refuses a file that has one, chunk and
     ner one whose type is unknown, unless --count-unknown is given. Tokens with the label _ are not
@@ -149,15 +152,8 @@ def evaluate_model(
     bundle, task = open_model(model)
     _set_threads(bundle, jobs)
     data = input_file(data, format)
-    y, predicted = [], []
-    for inputs in task.pieces(data, bundle, labels=True):
-        if inputs.y is None:
-            raise ValueError(f"{data} has no labels to compare with.")
-        if not count_unknown:
-            task.check_labels(bundle, inputs)
-        y.append(inputs.y)
-        predicted.append(bundle.estimator.predict(inputs.X))
-    scores = task.evaluate(bundle, _join(y), _join(predicted))
+    pieces = _labelled(task, data, bundle, count_unknown=count_unknown)
+    scores = task.judge(bundle, pieces)
     if scores.n_unknown:
         say(
             f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
@@ -165,22 +161,24 @@ def evaluate_model(
     _print_scores(scores, as_json=as_json)
 
 
-def _join(pieces: list[Any]) -> Any:
-    """Return what was found in pieces of a file as if it had been read at once."""
-    if len(pieces) == 1:
-        return pieces[0]
-    import numpy as np
-
-    return np.concatenate(pieces)
+def _labelled(task: Task, data: Path, bundle: Bundle, *, count_unknown: bool) -> Iterator[Inputs]:
+    """Yield the examples of a file, which must have labels, and known ones unless others are counted."""
+    for inputs in task.pieces(data, bundle, labels=True):
+        if inputs.y is None:
+            raise ValueError(f"{data} has no labels to compare with.")
+        if not count_unknown:
+            task.check_labels(bundle, inputs)
+        yield inputs
 
 
 def _print_scores(scores: Scores, *, as_json: bool) -> None:
-    """Print the figures as `name: value` lines, then the table of labels; or all of them as JSON."""
+    """Print the figures as `name: value` lines, then the tables of labels; or all of them as JSON."""
+    tables = [one for one in (scores.table, scores.confusions) if one is not None]
     if as_json:
-        print_json(scores.values | (scores.table.figures() if scores.table else {}))
+        print_json({**scores.values} | {k: v for one in tables for k, v in one.figures().items()})
         return
     print_values(scores.values.items())
-    for line in scores.table.lines() if scores.table else ():
+    for line in (line for one in tables for line in one.lines()):
         print(line)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import sqrt
 from statistics import fmean, stdev
@@ -18,7 +18,7 @@ from structlearn.estimators.scikit import clone_unfitted
 from structlearn.reports.runs import Trainable
 
 #: Figures of which less is better.
-_ERRORS = ("hamming_loss", "rmse", "mae", "regret")
+_ERRORS = ("hamming_loss", "rmse", "mae", "regret", "log_loss")
 #: At least `_LEAST` ever weaker lambdas are tried, until `_PATIENCE` in a row were no improvement.
 _LEAST, _PATIENCE = 7, 2
 #: What counts as better, as a share.
@@ -35,9 +35,13 @@ class Metric:
     def sign(self) -> int:
         return -1 if self.name in _ERRORS else 1
 
-    def of(self, task: Task, model: Any, held_out: Inputs, bundle: Bundle) -> float:
-        """Return the figure of a model on examples that it has not seen."""
-        figures = task.evaluate(bundle, held_out.y, model.predict(held_out.X)).values
+    def of(self, figures: Mapping[str, float | int]) -> float:
+        """Return it, of all figures of a model; ValueError if it has none, or one that is not defined."""
+        if self.name not in figures:
+            raise ValueError(
+                f"The model has no {self.name}: log_loss needs a loss with probabilities, such as softmax, "
+                "and auc needs two classes; choose another --metric."
+            )
         value = float(figures[self.name])
         if value != value:
             raise ValueError(
@@ -53,6 +57,8 @@ class Tried:
 
     regularization: float
     scores: list[float] = field(default_factory=list)
+    #: all figures of `evaluate` on each fold
+    figures: list[Mapping[str, float | int]] = field(default_factory=list)
 
     @property
     def mean(self) -> float:
@@ -79,9 +85,9 @@ class TunedSetting:
     n_early: int = 0
 
     def path(
-        self, training: Training, judged: Callable[[Bundle], Inputs], metric: Metric
-    ) -> Iterator[tuple[float, float]]:
-        """Yield each lambda and the score of its model on the held-out examples."""
+        self, training: Training, judged: Callable[[Bundle], Inputs]
+    ) -> Iterator[tuple[float, Mapping[str, float | int]]]:
+        """Yield each lambda and the figures of its model on the held-out examples."""
         from structlearn.estimators.path import models_along
 
         adapted = self.task.adapt(clone_unfitted(self.estimator), training, self.problem)
@@ -93,7 +99,7 @@ class TunedSetting:
             self.n_early += not model.certificate_.converged
             bundle = self.task.bundle(model, training)
             held_out = held_out or judged(bundle)
-            yield model.regularization, metric.of(self.task, model, held_out, bundle)
+            yield model.regularization, self.task.judge(replace(bundle, estimator=model), [held_out]).values
 
     def _values(self, estimator: Any, training: Training) -> Sequence[float]:
         """Return the values given, or those of the first fold."""
@@ -120,11 +126,13 @@ def search_settings(
             of = "".join(f", {name} {value}" for name, value in setting.options.items())
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                for j, (value, score) in enumerate(setting.path(training, judged, metric)):
+                for j, (value, figures) in enumerate(setting.path(training, judged)):
+                    score = metric.of(figures)
                     tell(f"Fold {k} of {len(folds)}{of}, lambda {value:g}: {metric.name} {score:.4f}.")
                     if k == 1:
                         setting.tried.append(Tried(value))
                     setting.tried[j].scores.append(score)
+                    setting.tried[j].figures.append(figures)
                     if k == 1 and setting.values is None and _is_past(setting.tried, metric):
                         break
 

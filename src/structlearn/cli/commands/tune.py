@@ -30,7 +30,7 @@ SEVERAL = {
     **dict.fromkeys(
         [
             *("loss", "penalty", "l1_ratio", "cost", "window", "min_count", "context", "model", "pairs"),
-            *("latent_states", "connectivity", "edges", "alpha"),
+            *("latent_states", "connectivity", "edges", "alpha", "nonlinear"),
         ],
         "",
     ),
@@ -55,6 +55,7 @@ class SearchOptions:
         bool,
         switch("--one-se", "Take the strongest lambda within one standard error of the best."),
     ] = False
+    verbose: Annotated[bool, switch("--verbose", "Write a line to stderr for each fold and lambda.")] = False
 
 
 @handling_errors()
@@ -79,9 +80,12 @@ def tune(
     as many documents as folds, and whatever is learned from text is learned without the sentences that are
     held out.
 
-    Prints a table: the mean over the folds, its standard error, and a star at the values that are chosen;
-    then the certificate of the model, which is the one that train gives with these values.
+    Prints a table: the mean over the folds, its standard error, and a star at the values that are chosen.
+    If several values of another option were tried, a table follows that says what each of them brought. Then
+    comes the certificate of the model, which is the one that train gives with these values. For multilabel,
+    --edges none, tree and all are tried unless it is given.
     """
+    from structlearn.cli.answers.gains import gain_tables, gains
     from structlearn.cli.commands.folds import TrainingFile
     from structlearn.cli.commands.search import best_of
 
@@ -95,13 +99,15 @@ def tune(
     certificate = _train(setting, best.regularization, source, out_file)
     say(f"Wrote the model to {out}.")
     rows, chosen = list(_rows(settings, best)), {**setting.options, "regularization": best.regularization}
+    brought = gains(settings, metric, entry.metrics)
     if as_json:
         print_json(
             {"task": entry.name, "metric": metric.name, "folds": search.folds, "results": rows}
-            | {"chosen": chosen, "certificate": printed_certificate(certificate)}
+            | {"gains": brought, "chosen": chosen, "certificate": printed_certificate(certificate)}
         )
         return
-    print(_table(rows, metric.name), end="\n\n")
+    for table in (_table(rows, metric.name), *gain_tables(brought, metric.name)):
+        print(table, end="\n\n")
     print_values([*chosen.items(), *printed_certificate(certificate).items()])
 
 
@@ -120,6 +126,7 @@ def _settings(entry: TaskEntry, own: TaskOptions, problem: ProblemOptions) -> It
     listed = [values] if isinstance(values, float) else sorted(values or (), reverse=True)
     if not all(value > 0 for value in listed):
         raise ValueError("--regularization must be above 0: tune compares values of lambda.")
+    own = own.for_search()
     open_ = replace(problem, regularization=None)
     tried = [
         f.name for group in (own, open_) for f in fields(group) if isinstance(getattr(group, f.name), Several)
@@ -147,12 +154,17 @@ def _search(
         for _, alike in groupby(settings, key=lambda one: one.task.options.reading()):
             group = list(alike)
             examples = group[0].task.examples(source, Path(folder))
-            say(f"Read {examples.whole.summary} from {source.path}.")
+            if group[0] is settings[0]:
+                say(f"Read {examples.whole.summary} from {source.path}.")
             for one in group:
                 one.task.adapt(clone_unfitted(one.estimator), examples.whole, one.problem)
             of_classes = getattr(examples.whole.y, "ndim", 0) == 1 and is_classifier(group[0].estimator)
             parts = folds(examples, wanted.folds, seed, of_classes=of_classes)
-            search_settings(group, examples, parts, metric, say)
+            search_settings(group, examples, parts, metric, say if wanted.verbose else _say_nothing)
+
+
+def _say_nothing(sentence: str) -> None:
+    """Say nothing."""
 
 
 def _advise(settings: list[TunedSetting], setting: TunedSetting, best: Tried) -> None:

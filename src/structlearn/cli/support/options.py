@@ -62,9 +62,9 @@ def registry_names(place: str, *others: str) -> Values:
     return lambda: [*others, *resolve_name(place)]
 
 
-def switch(flag: str, help: str) -> OptionInfo:
-    """Declare an option that is there or not."""
-    return typer.Option(flag, help=help)
+def switch(flag: str, help: str, *others: str) -> OptionInfo:
+    """Declare an option that is there or not; `others` are flags that mean the same."""
+    return typer.Option(flag, *others, help=help)
 
 
 TaskName = Annotated[

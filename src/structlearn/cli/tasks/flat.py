@@ -13,11 +13,13 @@ import numpy as np
 from scipy import sparse
 
 from structlearn import metrics
+from structlearn.cli.answers.confusions import confusions
+from structlearn.cli.answers.figures import class_scores, most_frequent_share, score_figures
 from structlearn.cli.support.errors import say
 from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.outputs import write_pieces
-from structlearn.cli.tasks.label_table import table_of_labels
-from structlearn.cli.tasks.labels import set_rows, spelling
+from structlearn.cli.tasks.label_table import table_of_labels, table_of_sets
+from structlearn.cli.tasks.labels import positions, set_rows, spelling
 from structlearn.cli.tasks.task import PACKED, Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, list_names
@@ -33,6 +35,7 @@ from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, rows_for
 from structlearn.data.tables.targets import TargetKind
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered_names
+from structlearn.estimators.inputs.nonlinear import in_turn, make_nonlinear_steps, nonlinear_kind
 from structlearn.estimators.inputs.tables import make_table_transformer
 from structlearn.storage.model_file import refuse_damaged
 from structlearn.storage.schema import check_form
@@ -75,7 +78,7 @@ class FlatTask(Task):
                 )
         X, y = cast(Any, FILE_FORMATS[name].read_rows(path, multilabel=self.multilabel))
         notes = {"format": name, "n_features": X.shape[1]}
-        return Training(X, y, notes, {}, _summary(X))
+        return Training(X, y, notes, {}, _summary(X), parameters=self._map_of_rows(X))
 
     def _read_table(self, path: Path, target: str | None) -> Training:
         self.check_target(target)
@@ -94,7 +97,7 @@ class FlatTask(Task):
         # In the notes: unlike lines of text, column names may hold line ends.
         names = {"features": table.feature_names, "targets": table.target_names}
         notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
-        if options.no_scale and table.frame.is_complete:
+        if options.no_scale and table.frame.is_complete and not self._nonlinear(table.frame):
             return Training(table.X, table.y, notes, {}, _summary(table.X))
         transformer = make_table_transformer(
             scale=not options.no_scale,
@@ -103,9 +106,23 @@ class FlatTask(Task):
             hash_bits=options.hash_bits,
             kinds=table.kinds,
         )
+        transformer = in_turn([transformer, *self._nonlinear(table.frame)])
         notes["kinds"] = [asdict(one) for one in table.kinds.values()]
         summary = f"{_summary(table.frame)} ({count_kinds(table.kinds.values())})"
         return Training(table.frame, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
+
+    def _map_of_rows(self, X: Any) -> dict[str, object]:
+        """Return the parameters of rows that are numbers, scaled before a kernel sees them."""
+        steps = self._nonlinear(X)
+        if nonlinear_kind(self.options.nonlinear or "none", X.shape) == "nystroem":
+            from sklearn.preprocessing import StandardScaler
+
+            steps = [StandardScaler(with_mean=not sparse.issparse(X)), *steps]
+        return {"row_transformer": in_turn(steps)} if steps else {}
+
+    def _nonlinear(self, X: Any) -> list[Any]:
+        """Return the transformers that --nonlinear adds."""
+        return make_nonlinear_steps(nonlinear_kind(self.options.nonlinear or "none", X.shape), X.shape[0])
 
     def _named_columns(self) -> dict[str, str | tuple[()]]:
         """Return the columns that flags name, by the flag."""
@@ -132,6 +149,8 @@ class FlatTask(Task):
 
     def training(self, path: Path, target: str | None) -> Training:
         """Read training data; refuse packed data whose notes do not say what its columns were."""
+        if path.is_dir() and self.options.nonlinear not in (None, "none"):
+            raise ValueError("--nonlinear goes with files, not with packed data.")
         found = super().training(path, target)
         if path.is_dir() and found.notes != {"format": PACKED}:
             with refuse_damaged(path):
@@ -251,12 +270,25 @@ class Classify(FlatTask):
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
         """Return the share of right labels; precision, recall and F1 of each class, and their means."""
         spelled = spelling(bundle.estimator.classes_)
-        gold = list(map(spelled, y.tolist()))
-        table = table_of_labels("class", "examples", gold, predicted.tolist())
+        gold, found = list(map(spelled, y.tolist())), predicted.tolist()
+        table = table_of_labels("class", "examples", gold, found)
         known = set(bundle.estimator.classes_.tolist())
-        right = sum(one.right for one in table.scores.values())
-        values = {"accuracy": right / max(len(gold), 1), **table.means(), "examples": len(gold)}
-        return Scores(values, sum(label not in known for label in gold), table)
+        n, rows = max(len(gold), 1), table.scores.values()
+        values = {
+            "accuracy": sum(one.right for one in rows) / n,
+            "accuracy_of_most_frequent": max((one.gold for one in rows), default=0) / n,
+            **table.means(),
+            "examples": len(gold),
+        }
+        n_unknown = sum(label not in known for label in gold)
+        return Scores(values, n_unknown, table, confusions(gold, found, table.scores))
+
+    def soft_answers(self, bundle: Bundle, X: object) -> Array | None:
+        return class_scores(bundle.estimator, X)
+
+    def soft_figures(self, bundle: Bundle, y: Array, soft: Array) -> dict[str, float]:
+        """Return log_loss, if there are probabilities, and auc, if there are two classes."""
+        return score_figures(positions(y.tolist(), bundle.estimator.classes_), soft)
 
 
 class MultiLabel(FlatTask):
@@ -301,16 +333,20 @@ class MultiLabel(FlatTask):
 
     def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
         """Return the share of right sets, the share of wrong single decisions, and F1 of single labels."""
-        n_unknown = 0
         if bundle.notes["format"] != TABLE:
-            y, predicted, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)
+            y, predicted, names, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)
+        else:
+            names, n_unknown = bundle.notes["targets"], 0
+        table = table_of_sets(names, y, predicted)
         values = {
             "exact_match": metrics.subset_accuracy(y, predicted),
+            "exact_match_of_most_frequent": most_frequent_share(y),
             "hamming_loss": metrics.hamming_loss(y, predicted),
             "micro_f1": metrics.link_scores(y, predicted).f1,
+            **table.means(),
             "examples": len(y),
         }
-        return Scores(values, n_unknown)
+        return Scores(values, n_unknown, table)
 
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the share of wrong decisions on single labels."""

@@ -86,7 +86,7 @@ class LabelledNodes(Task):
 
         if y is None:
             return None
-        values, _, table = self.evaluate(bundle, y, predicted)
+        values, _, table, _ = self.evaluate(bundle, y, predicted)
         rows = [summary_row(label, one) for label, one in (table.scores.items() if table else ())]
         accuracy = f"{values['accuracy']:.4f}"
         return Summary("labels", self.counted, accuracy, int(values[self.counted]), rows)

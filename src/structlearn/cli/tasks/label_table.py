@@ -6,9 +6,11 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+import numpy as np
+
 from structlearn.core.contract import Array
 from structlearn.core.wording import aligned_lines, plain
-from structlearn.metrics import LabelScores, label_scores
+from structlearn.metrics import LabelScores, Outputs, label_scores
 from structlearn.tagging.scores import scores_by_type
 
 _SHARES = ("precision", "recall", "f1")
@@ -61,6 +63,14 @@ def table_of_labels(
     """Return the table of single labels."""
     scores = label_scores(gold, predicted)
     return LabelTable(noun, counted, {str(label): one for label, one in scores.items()})
+
+
+def table_of_sets(names: Sequence[str], gold: Outputs, predicted: Outputs) -> LabelTable:
+    """Return the table of the labels of sets, given as rows of 0 and 1."""
+    one, other = (np.asarray(rows).reshape(-1, len(names)) > 0 for rows in (gold, predicted))
+    counts = zip((one & other).sum(axis=0), other.sum(axis=0), one.sum(axis=0))
+    scores = {name: LabelScores(*map(int, own)) for name, own in zip(names, counts)}
+    return LabelTable("label", "examples", scores)
 
 
 def span_figures(y: Sequence[Array], predicted: Sequence[Array]) -> Figures:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,16 +32,25 @@ def positions(labels: Iterable[object], classes: Array) -> Array:
     return np.array([place.get(spelled(label), -1) for label in labels], dtype=np.int64)
 
 
+class SetRows(NamedTuple):
+    """Label sets as rows of 0 and 1; the label of each column; how often unknown labels occur."""
+
+    gold: list[Array]
+    predicted: list[Array]
+    names: list[str]
+    n_unknown: int
+
+
 def set_rows(
     gold: Iterable[Iterable[object]], predicted: Sequence[Iterable[object]], classes: Array
-) -> tuple[list[Array], list[Array], int]:
-    """Label sets as rows of 0 and 1 over the model's labels and the unknown ones; how often those occur."""
+) -> SetRows:
+    """Make rows over the model's labels and, after these, the unknown ones."""
     spelled, place = spelling(classes), _places(classes)
     sets = [[spelled(label) for label in one] for one in gold]
     n_unknown = sum(label not in place for one in sets for label in one)
     for label in (label for one in sets for label in one):
         place.setdefault(label, len(place))
-    return _rows(sets, place), _rows(predicted, place), n_unknown
+    return SetRows(_rows(sets, place), _rows(predicted, place), [*map(str, place)], n_unknown)
 
 
 def _places(classes: Array) -> dict[object, int]:

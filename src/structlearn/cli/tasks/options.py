@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from structlearn.cli.support.options import (
     Jobs,
@@ -136,6 +136,10 @@ class TaskOptions:
         """Return the options without those that leave open how files are read."""
         others = [one.name for one in fields(self) if one.name in _OF_TRAINING]
         return replace(self, **dict.fromkeys(others))
+
+    def for_search(self) -> Self:
+        """Return the options with several values (`Several`) of those that `tune` tries by default."""
+        return self
 
     def checkpoint_(self) -> Checkpoint | None:
         """Return where training is written to meanwhile, if the task has such an option and it was given."""

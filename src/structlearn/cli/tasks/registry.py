@@ -93,10 +93,11 @@ TASKS: Registry[TaskEntry] = Registry(
             estimator="MulticlassClassifier",
             formats=_TABLES,
             reads=_READS_TABLES,
-            figures="classify: accuracy, and macro_precision, macro_recall and macro_f1, means over the "
-            "classes.",
+            figures="classify: accuracy, beside that of answering with the most frequent class of DATA; "
+            "macro_precision, macro_recall and macro_f1, means over the classes; log_loss, if the loss has "
+            "probabilities; auc, the area under the ROC curve, for two classes.",
             options="structlearn.cli.tasks.row_options:ClassifyOptions",
-            metrics=("accuracy", "macro_f1", "macro_precision", "macro_recall"),
+            metrics=("accuracy", "macro_f1", "macro_precision", "macro_recall", "auc", "log_loss"),
             examples=(
                 "structlearn train classify people.csv --target bought --out model.safetensors",
                 "structlearn train classify train.libsvm --loss softmax --out m.safetensors",
@@ -112,9 +113,10 @@ TASKS: Registry[TaskEntry] = Registry(
             "0 and 1 --target names. A file named .csv, .tsv or .parquet is a table; any other is libsvm if "
             "index:value entries are seen in its first lines, else a table if its first line has a comma, a "
             "tab or a semicolon.",
-            figures="multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).",
+            figures="multilabel: exact_match (whole sets), beside that of answering with the most frequent "
+            "set of DATA, hamming_loss and micro_f1 (single labels), and means over the labels.",
             options="structlearn.cli.tasks.row_options:MultiLabelOptions",
-            metrics=("micro_f1", "exact_match", "hamming_loss"),
+            metrics=("micro_f1", "exact_match", "macro_f1", "hamming_loss"),
             examples=(
                 "structlearn train multilabel labels.csv --target red,green --out model.safetensors",
                 "structlearn train multilabel labels.csv --target red,green --edges tree --out m.safetensors",
@@ -127,7 +129,8 @@ TASKS: Registry[TaskEntry] = Registry(
             estimator="LinearRegressor",
             formats=_TABLES,
             reads=_READS_TABLES,
-            figures="regress: r2 (share of the variance explained), rmse and mae (sizes of the errors).",
+            figures="regress: r2 (share of the variance explained), rmse and mae (sizes of the errors), "
+            "beside those of answering with the mean of DATA.",
             options="structlearn.cli.tasks.row_options:RegressOptions",
             metrics=("r2", "rmse", "mae"),
             examples=(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structlearn import metrics
+from structlearn.cli.answers.figures import error_sizes
 from structlearn.cli.tasks.flat import FlatTask
 from structlearn.cli.tasks.task import Inputs, Scores, Training
 from structlearn.core.contract import Array
@@ -72,11 +73,14 @@ class Regress(FlatTask):
         raise ValueError("A model of the task regress has no probabilities: its answers are numbers.")
 
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
-        """Return the share of explained variance (nan for a single example), and sizes of the errors."""
+        """Return the share of explained variance (nan for a single example), and sizes of the errors.
+
+        Those of the mean of DATA, which is the best constant answer, stand beside them.
+        """
         values = {
             "r2": metrics.r2(y, predicted) if len(y) > 1 else float("nan"),
-            "rmse": float(np.sqrt(np.mean(np.square(y - predicted)))),
-            "mae": float(np.mean(np.abs(y - predicted))),
+            **error_sizes(y - predicted),
+            **{f"{name}_of_mean": size for name, size in error_sizes(y - np.mean(y)).items()},
             "examples": len(y),
         }
         return Scores(values, 0)

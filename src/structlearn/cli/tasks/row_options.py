@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Self
 
+from structlearn.cli.support.groups import Several
 from structlearn.cli.support.options import option, switch
 from structlearn.cli.tasks.options import (
     ClusterOptions,
     ElasticNetOptions,
-    PenaltyOptions,
     StructuredOptions,
     TaskOptions,
     given_options,
@@ -59,7 +59,22 @@ class TableOptions(TaskOptions):
         ),
     ] = None
 
+    nonlinear: Annotated[
+        str | None,
+        option(
+            "KIND",
+            "Beyond linear: splines (curves of single columns), nystroem (a Gaussian kernel), auto (one of "
+            "these, by the numbers of rows and columns) or none.  [default: none]",
+            values=lambda: ("none", "auto", "splines", "nystroem"),
+        ),
+    ] = None
+
     def parameters(self) -> dict[str, Any]:
+        from structlearn.core.registry import one_of
+        from structlearn.estimators.inputs.nonlinear import NONLINEAR
+
+        if self.nonlinear is not None:
+            one_of("nonlinear", self.nonlinear, NONLINEAR)
         if self.min_count is not None and self.min_count < 1:
             raise ValueError(f"--min-count must be at least 1; got {self.min_count}.")
         if self.ngrams < 1:
@@ -70,13 +85,14 @@ class TableOptions(TaskOptions):
 
 
 @dataclass(frozen=True)
-class ClassifyOptions(PenaltyOptions, TableOptions, ClusterOptions):
+class ClassifyOptions(ElasticNetOptions, TableOptions, ClusterOptions):
     """Options of `classify`."""
 
-    penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "group")
+    penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "elasticnet", "group")
     says: ClassVar[Mapping[str, str]] = {
         "loss": "softmax, or hinge with --cost count or a --solver that trains nothing else",
-        "penalties": "l2, or, with a smooth loss, l1 (few weights) or group (few features).",
+        "penalties": "l2, or, with a smooth loss, l1 (few weights), elasticnet (both) or group (few "
+        "features).",
     }
 
 
@@ -99,6 +115,11 @@ class MultiLabelOptions(TableOptions, StructuredOptions):
 
     def parameters(self) -> dict[str, Any]:
         return super().parameters() | given_options(self, "edges")
+
+    def for_search(self) -> Self:
+        """Try all kinds of pairs, unless they are given."""
+        tried: Any = Several(("none", "tree", "all"))
+        return self if self.edges is not None else replace(self, edges=tried)
 
 
 @dataclass(frozen=True)
@@ -125,6 +146,8 @@ class RegressOptions(ElasticNetOptions, TableOptions):
             raise ValueError(
                 "--penalty group needs --groups: the group of each feature, such as size,size,age,age."
             )
+        if groups is not None and self.nonlinear not in (None, "none"):
+            raise ValueError("--groups goes with features as the file has them; leave --nonlinear out.")
         if groups is not None and self.penalty != "group":
             raise ValueError("--groups goes with --penalty group.")
         if groups is not None and "" in groups:

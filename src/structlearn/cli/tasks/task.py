@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from structlearn.cli.answers.confusions import Confusions
 from structlearn.cli.support.outputs import check_output, write_pieces
 from structlearn.cli.tasks.label_table import LabelTable
 from structlearn.core.contract import Array
@@ -59,11 +60,12 @@ class Inputs(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Named figures, how many of the file's labels the model does not know, and figures of each label."""
+    """Named figures, how many labels of the file the model does not know, and figures of single labels."""
 
     values: dict[str, float | int]
     n_unknown: int
     table: LabelTable | None = None
+    confusions: Confusions | None = None
 
 
 class Task(ABC):
@@ -296,6 +298,25 @@ class Task(ABC):
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Compare answers with the file's labels."""
 
+    def soft_answers(self, bundle: Bundle, X: object) -> Array | None:
+        """Return probabilities or scores, a row per example, that `soft_figures` judges; None for none."""
+        return None
+
+    def soft_figures(self, bundle: Bundle, y: Any, soft: Array) -> dict[str, float]:
+        """Return how well `soft_answers` fit the labels of the file."""
+        return {}
+
+    def judge(self, bundle: Bundle, pieces: Iterable[Inputs]) -> Scores:
+        """Compare the model's answers with the labels of examples, which come in pieces."""
+        rows = [(one.y, bundle.estimator.predict(one.X), self.soft_answers(bundle, one.X)) for one in pieces]
+        y, predicted, soft = (_join(column) for column in zip(*rows, strict=True))
+        found = self.evaluate(bundle, y, predicted)
+        if soft is None:
+            return found
+        values = found.values | self.soft_figures(bundle, y, soft)
+        values["examples"] = values.pop("examples")  # the last
+        return found._replace(values=values)
+
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the one figure to be small, of those that `evaluate` gives."""
         return 1.0 - values["accuracy"]
@@ -307,3 +328,8 @@ def probability_lines(labels: Iterable[object], rows: Iterable[Array]) -> Iterat
     for row in rows:
         # Adding 0.0 makes 0 of -0.
         yield " ".join(f"{name}:{value + 0.0:.6g}" for name, value in zip(names, row.tolist(), strict=True))
+
+
+def _join(pieces: Sequence[Any]) -> Any:
+    """Return what was found in pieces of a file as if it had been read at once."""
+    return pieces[0] if len(pieces) == 1 or pieces[0] is None else np.concatenate(pieces)

@@ -1,0 +1,1 @@
+"""Answers on tables, judged: figures, confusions, and pages that show them."""
