@@ -121,6 +121,9 @@ def _candidates(theta: Array, top: float, depth: float, kept: Array) -> int:
 @kernel
 def _power(y: float, rate: float) -> float:
     """(1 + rate y)_+^(1/rate): exp(y) in the limit of rate -> 0, which this way of writing it keeps."""
+    if rate == 0.5:
+        root = max(1.0 + 0.5 * y, 0.0)
+        return root * root
     return exp(log1p(rate * y) / rate) if rate * y > -1.0 else 0.0
 
 
