@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from structlearn.core.contract import Array
+from structlearn.problem.batch_kernels import BatchFound
 from structlearn.problem.padded import PaddedBatch
 from structlearn.problem.padded_gold import Target, no_target
 from structlearn.torch.tensors import as_double, as_scores, as_tensor
@@ -27,8 +28,7 @@ class Answer(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, theta: Tensor, each: Tensor, batch: PaddedBatch) -> Tensor:
         ctx.batch = batch
-        found = batch.ask(as_scores(theta), _shared(each), no_target(len(theta)), torch.get_num_threads())
-        local = as_tensor(found.local, theta)
+        local = as_tensor(answers(theta, each[0] if len(each) else each.new_zeros(0), batch).local, theta)
         ctx.save_for_backward(theta, each, local)
         return local
 
@@ -126,8 +126,9 @@ class Loss(torch.autograd.Function):
         return grad.reshape(-1, *[1] * (theta.ndim - 1)) * local, grad @ of_shared, None, None
 
 
-def _shared(each: Tensor) -> Array:
-    return as_double(each[0]) if len(each) else np.zeros(each.shape[1])
+def answers(theta: Tensor, shared: Tensor, batch: PaddedBatch) -> BatchFound:
+    """Return z(theta) and its values; shared : (n_shared,)."""
+    return batch.ask(as_scores(theta), as_double(shared), no_target(len(theta)), torch.get_num_threads())
 
 
 def _scores(theta: Tensor, batch: PaddedBatch, target: Target | None) -> Array:

@@ -56,7 +56,7 @@ class StructuredLayer(nn.Module):
         Tensor of theta's shape, zero where padded.
 
         """
-        batch = _batch(self.loss, theta, shared, sizes, mask)
+        batch = batch_of(self.loss, theta, shared, sizes, mask)
         return Answer.apply(theta, _each(theta, shared), batch)
 
     def decode(
@@ -64,7 +64,7 @@ class StructuredLayer(nn.Module):
     ) -> list[Any]:
         """Return the best output of each example, as the structure writes it."""
         structure = self.loss.structure
-        best = _batch(FenchelYoungLoss(structure, Zero()), theta, shared, sizes, mask)
+        best = batch_of(FenchelYoungLoss(structure, Zero()), theta, shared, sizes, mask)
         return [structure.decode(z) for z in best.answers(as_double(theta), as_double(_each(theta, shared)))]
 
 
@@ -102,7 +102,7 @@ class StructuredLoss(nn.Module):
         y is a list of outputs, or a tensor of them, padded as theta is: labels (batch,) or (batch, length),
         0/1 indicators (batch, K), heads (batch, n), links (batch, m, n). The rest as for `StructuredLayer`.
         """
-        batch = _batch(self.loss, theta, shared, sizes, mask)
+        batch = batch_of(self.loss, theta, shared, sizes, mask)
         if np.ndim(y) < 1 if isinstance(y, Tensor) else not isinstance(y, Sized):
             raise ValueError("Outputs are a list or a tensor with one entry per example; got a single one.")
         if len(y) != len(theta):
@@ -127,7 +127,7 @@ def _flat(theta: Tensor, shared: Tensor | None) -> Tensor:
     return theta.new_zeros(0) if shared is None else shared.to(theta).flatten()
 
 
-def _batch(
+def batch_of(
     loss: FenchelYoungLoss, theta: Tensor, shared: Tensor | None, sizes: Any, mask: Any
 ) -> PaddedBatch:
     """Return the batch that scores and sizes describe; an error where they do not fit the structure."""
