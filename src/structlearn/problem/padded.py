@@ -283,8 +283,12 @@ def _checked_sizes(sizes: Array, scores: tuple[int, ...], free: Axes) -> Array:
     if table.size and not np.issubdtype(table.dtype, np.integer):
         raise ValueError(f"Sizes must be integers; got {table.dtype}.")
     most = np.array(scores[1 : 1 + table.shape[1]])
-    if (table < 1).any() or (table > most).any():
-        raise ValueError(f"Sizes must be between 1 and the padded {tuple(int(size) for size in most)}.")
+    wrong = np.flatnonzero(((table < 1) | (table > most)).any(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"Sizes must be between 1 and the padded {tuple(int(size) for size in most)}; example {wrong[0]} "
+            f"has {tuple(table[wrong[0]].tolist())}."
+        )
     return table.astype(np.int64)
 
 
@@ -300,12 +304,14 @@ def _sizes_of(mask: Array) -> Array:
     """Return the sizes of a mask whose true entries are a block that begins at 0 in each axis."""
     axes = range(1, mask.ndim)
     sizes = [mask.any(axis=tuple(other for other in axes if other != axis)).sum(axis=1) for axis in axes]
-    block = np.zeros_like(mask)
-    for b, size in enumerate(np.stack(sizes, axis=1)):
-        block[b][tuple(slice(int(one)) for one in size)] = True
-    if not np.array_equal(block, mask) or not mask.any(axis=tuple(axes)).all():
+    block = np.ones((1,) * mask.ndim, dtype=bool)
+    for axis, size in zip(axes, sizes):
+        at = np.arange(mask.shape[axis]).reshape([-1 if k == axis else 1 for k in range(mask.ndim)])
+        block = block & (at < size.reshape(-1, *[1] * (mask.ndim - 1)))
+    wrong = np.flatnonzero((block != mask).any(axis=tuple(axes)) | (sizes[0] == 0))
+    if wrong.size:
         raise ValueError(
-            "A mask must be true on a block that begins at 0 in each axis (padding at the end); "
-            "give a part that is forbidden the score -inf."
+            f"The mask of example {wrong[0]} must be true on a block that begins at 0 in each axis (padding "
+            "at the end); give a part that is forbidden the score -inf."
         )
     return np.stack(sizes, axis=1)

@@ -21,8 +21,8 @@ class CRF(nn.Module):
         log p(y | x) = score(x, y) - log sum_y' exp score(x, y')
         score(x, y)  = sum_t emissions_t[y_t] + sum_t transitions[y_(t-1), y_t] + start[y_1] + end[y_L]
 
-    Its calls, its parameters and its state are those of `torchcrf.CRF`, so that weights can be loaded from one
-    into the other. Padding must be at the end.
+    Its calls, its parameters and its state are those of `torchcrf.CRF`, so that weights can be loaded from
+    one into the other. Padding must be at the end.
 
     Parameters
     ----------
@@ -80,6 +80,8 @@ class CRF(nn.Module):
                 f"Tags must have the shape of the first two axes of emissions, {tuple(emissions.shape[:2])}; "
                 f"got {tuple(tags.shape)}."
             )
+        if not len(theta) and reduction in ("mean", "token_mean"):
+            raise ValueError("The batch is empty: the mean of no losses is not defined; use reduction='sum'.")
         found = -Loss.apply(theta, shared, batch, batch.targets(as_plain(labels)))
         if reduction == "none":
             return found
