@@ -115,20 +115,22 @@ class FenchelYoungLoss:
         return mu
 
     def _costs(self, mu: Array) -> Array | float:
-        if self.cost is None:
-            return 0.0
+        return 0.0 if self.cost is None else self.structure.cost(mu, **self.cost_options())
+
+    def cost_options(self) -> dict[str, Any]:
+        """Return what the structure's `cost` is asked with, where there is a cost."""
         if isinstance(self.cost, str):
             if self.cost not in ("hamming", "count"):
                 raise ValueError(
                     f"Unknown cost {self.cost!r}; valid are 'hamming', 'count', a mapping or None."
                 )
-            return self.structure.cost(mu, normalized=self.cost == "hamming")
+            return {"normalized": self.cost == "hamming"}
         if callable(self.cost):
             raise TypeError(
                 "cost is 'hamming', 'count', weights or None, not a function; a structure of your own may "
                 "have a method cost(mu) -> array with the cost of each part."
             )
-        return self.structure.cost(mu, weights=self.cost)
+        return {"weights": self.cost}
 
 
 def _finite_inner(theta: Array, mu: Array) -> float:

@@ -7,26 +7,20 @@ hold whole part vectors, (batch, parts).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.problem.batch_answers import answer
+from structlearn.problem.batch_kernels import BatchFound, BatchLayout
 from structlearn.problem.derivatives import derivative, second_derivative
-from structlearn.problem.losses import FenchelYoungLoss, LossTarget
+from structlearn.problem.losses import FenchelYoungLoss
+from structlearn.problem.padded_gold import Target, padded_target, single_targets
+from structlearn.problem.row_derivatives import RowDerivative, row_derivative
 from structlearn.structures import Structure
 
 Axes = tuple[int | str, ...]
-
-
-class BatchTargets(NamedTuple):
-    """What a loss must know of the outputs: mu for local and shared parts, local costs, and Omega(mu)."""
-
-    mu: Array
-    of_shared: Array
-    cost: Array
-    omega: Array
 
 
 class PaddedBatch(NamedTuple):
@@ -36,11 +30,21 @@ class PaddedBatch(NamedTuple):
     sizes: Array
     #: those of one example's scores
     axes: Axes
+    #: the shape of the scores, and whether there are shared ones beside them
+    scores: tuple[int, ...]
+    has_shared: bool
+    #: the sizes of two leading axes in which examples differ, or which are laid out by blocks of columns
+    lead: tuple[int, int]
+    layout: BatchLayout
 
-    def ask(self, theta: Array, shared: Array) -> tuple[Array, Array, Array]:
-        """Return answers for local parts (zero where padded) and shared parts, and their values."""
-        found, values = self._respond(theta, shared)
-        return *self._apart(found, theta, shared), values
+    def ask(self, theta: Array, shared: Array, target: Target, n_threads: int = 1) -> BatchFound:
+        """Return z - mu of local parts (zero where padded) and shared parts, values and gold scores.
+
+        theta : (batch, *axes) of float32 or float64; shared : (n_shared,) of float64
+        """
+        table = theta.reshape(len(theta), *self.lead, int(self.layout.widths.sum()))
+        found = answer(self.loss, self.layout, target.gold, table, shared, n_threads)
+        return found._replace(local=found.local.reshape(theta.shape))
 
     def derivative(self, theta: Array, shared: Array, *ways: Array) -> tuple[Array, Array]:
         """Return J v for one way v, D J[u] v for two, u and v: for local and for shared parts.
@@ -63,20 +67,40 @@ class PaddedBatch(NamedTuple):
         """Return the part vector of each example's answer."""
         return self._respond(theta, shared)[0]
 
-    def targets(self, theta: Array, shared: Array, ys: Sequence[Any]) -> BatchTargets:
-        """Return what the loss must know of the outputs."""
-        parts = self._parts(theta, shared)
-        found = [self._target(ys[b], b, one) for b, one in enumerate(parts)]
-        costs = [np.broadcast_to(one.cost, mu.shape) for one, mu in zip(found, parts)]
-        mu, of_shared = self._apart([one.mu for one in found], theta, shared)
-        cost = self._apart(costs, theta, shared)[0]
-        return BatchTargets(mu, of_shared, cost, np.array([one.omega for one in found]))
+    def targets(self, y: Any) -> Target:
+        """Return what the loss must know of the outputs: a list of them, or an array padded as scores are."""
+        found = None
+        if isinstance(y, np.ndarray):
+            found = padded_target(self.loss, self._trim(y), self.layout.shapes)
+        if found is None:
+            outputs = [self._output(one, b) for b, one in enumerate(y)]
+            shapes = [self._part_shape(b) for b in range(len(outputs))]
+            found = single_targets(self.loss, outputs, shapes, self.layout.n_local)
+        return found
 
-    def _target(self, given: Any, b: int, parts: Array) -> LossTarget:
-        try:
-            return self.loss.target(parts, self._output(given, b))
-        except ValueError as error:
-            raise ValueError(f"Output {b} does not fit its scores: {error}") from error
+    def add_cost(self, theta: Array, target: Target) -> Array:
+        """Add the costs of a target to scores, in place."""
+        gold = target.gold
+        for b, (n, at) in enumerate(zip(self.layout.n_local, gold.cost_start)) if gold.cost.size else ():
+            cost = np.zeros_like(theta[b][self.block(b)])
+            parts = np.zeros(cost.size)
+            parts[:n] = gold.cost[at : at + n]
+            self._fill(cost, parts)
+            theta[b][self.block(b)] += cost
+        return theta
+
+    @property
+    def row_derivative(self) -> RowDerivative | None:
+        """J v as a function of answers and v, where answers are rows and know all that is needed."""
+        return row_derivative(self.loss)
+
+    def _trim(self, y: Array) -> Array:
+        """Cut off columns of outputs (batch, length) in which every example is padded."""
+        axes = self.axes[: self.sizes.shape[1]]
+        name = self.loss.structure.output_axes[0]
+        if y.ndim != 2 or name not in axes or not len(y):
+            return y
+        return y[:, : self.sizes[:, axes.index(name)].max()]
 
     def _output(self, y: Any, b: int) -> Any:
         """Return example b's output; of an array that is padded as scores are, what its sizes cover."""
@@ -86,6 +110,10 @@ class PaddedBatch(NamedTuple):
         axes = structure.local_axes if y.ndim == structure.part_ndim > 1 else structure.output_axes
         sizes = dict(zip(self.axes, self.sizes[b].tolist()))
         return y[tuple(slice(sizes.get(axis)) for axis in axes[: y.ndim])]
+
+    def _part_shape(self, b: int) -> tuple[int, ...]:
+        block = (*self.sizes[b].tolist(), *self.scores[1 + self.sizes.shape[1] :])
+        return _part_shape(self.loss.structure, block, self.has_shared)
 
     def block(self, b: int) -> tuple[slice, ...]:
         return tuple(slice(int(size)) for size in self.sizes[b])
@@ -150,8 +178,35 @@ def padded_batch(
         found = _checked_sizes(np.asarray(sizes), scores, axes[:free])
     else:
         found = np.empty((scores[0], 0), dtype=np.int64)
-    _check_examples(structure, scores, shared, found)
-    return PaddedBatch(loss, found, axes)
+    if found.shape[1] > 2:
+        raise ValueError(f"At most two axes of scores can be padded; got sizes of {found.shape[1]}.")
+    by_blocks = len(scores) == 3 and bool(structure.column_blocks)
+    n_lead = max(found.shape[1], int(by_blocks))
+    lead = scores[1] if n_lead else 1, scores[2] if n_lead == 2 else 1
+    layout = _layout(structure, scores, shared, found, n_lead)
+    return PaddedBatch(loss, found, axes, scores, shared is not None, lead, layout)
+
+
+def _layout(
+    structure: Structure, scores: tuple[int, ...], shared: tuple[int, ...] | None, sizes: Array, n_lead: int
+) -> BatchLayout:
+    """Ask the structure for every shape that an example has."""
+    n, columns = sizes.shape
+    rest = scores[1 + columns :]
+    first, inverse = np.arange(min(n, 1)), np.zeros(n, dtype=np.int64)
+    if columns:
+        key = sizes[:, 0] * (scores[2] + 1) + sizes[:, 1] if columns == 2 else sizes[:, 0]
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    kinds = [(b, (*sizes[b].tolist(), *rest)) for b in first.tolist()]
+    found = [_shape_of(structure, scores, shared, b, block) for b, block in kinds]
+    shapes = np.array(found, dtype=np.int64).reshape(-1, 2)[inverse]
+    filled = np.ones((n, 2), dtype=np.int64)
+    filled[:, :n_lead] = sizes if columns else scores[1 : 1 + n_lead]
+    row = int(np.prod(scores[1 + n_lead :], dtype=np.int64))
+    blocks = structure.column_blocks if n_lead and len(scores) == 3 else ()
+    widths = np.array(blocks or [row], dtype=np.int64)
+    n_local = np.asarray(structure.n_local(shapes.T), dtype=np.int64)
+    return BatchLayout(filled, widths, shapes, n_local, structure.n_shared if shared is None else 0)
 
 
 def _axes(structure: Structure, scores: tuple[int, ...], shared: tuple[int, ...] | None) -> Axes:
@@ -169,19 +224,32 @@ def _axes(structure: Structure, scores: tuple[int, ...], shared: tuple[int, ...]
     return axes
 
 
-def _check_examples(
-    structure: Structure, scores: tuple[int, ...], shared: tuple[int, ...] | None, sizes: Array
-) -> None:
-    """Ask the structure for every shape that an example has; tables of chains have been checked already."""
-    if len(scores) != 1 + structure.part_ndim or structure.shared_shapes is None or shared is not None:
-        return
-    for b, size in zip(*reversed(np.unique(sizes, axis=0, return_index=True))):
-        example = (*size.tolist(), *scores[1 + sizes.shape[1] :])
-        try:
-            structure.shape(np.broadcast_to(0.0, example))
-        except ValueError as error:
-            at = f" Example {b} has scores of shape {example}." if size.size else ""
-            raise _refusal(structure, scores, shared, at) from error
+def _shape_of(
+    structure: Structure,
+    scores: tuple[int, ...],
+    shared: tuple[int, ...] | None,
+    b: int,
+    block: tuple[int, ...],
+) -> tuple[int, int]:
+    """Return what scores of example b, which fill `block`, are to the structure."""
+    template = np.broadcast_to(0.0, _part_shape(structure, block, shared is not None))
+    try:
+        shape = structure.shape(template)
+        if structure.fits(shape) and structure.n_local(shape) + structure.n_shared == template.size:
+            return shape
+        raise ValueError(f"{type(structure).__name__} has no output of {template.size} parts.")
+    except ValueError as error:
+        if structure.shared_shapes is None:
+            raise
+        at = "" if block == tuple(scores[1:]) else f" Example {b} has scores of shape {block}."
+        raise _refusal(structure, scores, shared, at) from error
+
+
+def _part_shape(structure: Structure, block: tuple[int, ...], has_shared: bool) -> tuple[int, ...]:
+    """Return the shape of the part vector of an example whose scores fill `block`."""
+    if len(block) == structure.part_ndim and not has_shared:
+        return block
+    return (int(np.prod(block, dtype=np.int64)) + (structure.n_shared if has_shared else 0),)
 
 
 def _refusal(
@@ -215,8 +283,12 @@ def _checked_sizes(sizes: Array, scores: tuple[int, ...], free: Axes) -> Array:
     if table.size and not np.issubdtype(table.dtype, np.integer):
         raise ValueError(f"Sizes must be integers; got {table.dtype}.")
     most = np.array(scores[1 : 1 + table.shape[1]])
-    if (table < 1).any() or (table > most).any():
-        raise ValueError(f"Sizes must be between 1 and the padded {tuple(int(size) for size in most)}.")
+    wrong = np.flatnonzero(((table < 1) | (table > most)).any(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"Sizes must be between 1 and the padded {tuple(int(size) for size in most)}; example {wrong[0]} "
+            f"has {tuple(table[wrong[0]].tolist())}."
+        )
     return table.astype(np.int64)
 
 
@@ -232,12 +304,14 @@ def _sizes_of(mask: Array) -> Array:
     """Return the sizes of a mask whose true entries are a block that begins at 0 in each axis."""
     axes = range(1, mask.ndim)
     sizes = [mask.any(axis=tuple(other for other in axes if other != axis)).sum(axis=1) for axis in axes]
-    block = np.zeros_like(mask)
-    for b, size in enumerate(np.stack(sizes, axis=1)):
-        block[b][tuple(slice(int(one)) for one in size)] = True
-    if not np.array_equal(block, mask) or not mask.any(axis=tuple(axes)).all():
+    block = np.ones((1,) * mask.ndim, dtype=bool)
+    for axis, size in zip(axes, sizes):
+        at = np.arange(mask.shape[axis]).reshape([-1 if k == axis else 1 for k in range(mask.ndim)])
+        block = block & (at < size.reshape(-1, *[1] * (mask.ndim - 1)))
+    wrong = np.flatnonzero((block != mask).any(axis=tuple(axes)) | (sizes[0] == 0))
+    if wrong.size:
         raise ValueError(
-            "A mask must be true on a block that begins at 0 in each axis (padding at the end); "
-            "give a part that is forbidden the score -inf."
+            f"The mask of example {wrong[0]} must be true on a block that begins at 0 in each axis (padding "
+            "at the end); give a part that is forbidden the score -inf."
         )
     return np.stack(sizes, axis=1)

@@ -12,8 +12,9 @@ with the arcs' weights W and the root's r. Z = prod_k S_k. With a single root, r
 it is left out of S_k, and the last word's pivot is its r. The marginals are the derivatives of log Z in
 theta, by going back through the elimination.
 
-A weight is written m 2^e, 1/2 <= m < 1: every operation has the relative error of one rounding, as long as e
-is a whole number. Logarithms would lose as many digits as the scores have before the point. Where scores are
+Where no weight can underflow (`_is_narrow`), they are plain numbers. Otherwise a weight is written m 2^e, 1/2
+<= m < 1: every operation has the relative error of one rounding, as long as e is a whole number, and takes
+ten times as long. Logarithms would lose as many digits as the scores have before the point. Where scores are
 so large that e is rounded, so are they, and the marginals are those of the best tree.
 """
 
@@ -42,6 +43,8 @@ from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 _LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
 _SMALLEST = -1100.0  # a power of two below this, added to a number of size one, changes nothing
 _LARGEST = 2.0**50  # powers up to here, and their sums, are whole numbers
+_WIDEST = 300.0  # exp of twice this is still a normal number
+_HUGE = 1e280
 
 
 class EliminationWork(NamedTuple):
@@ -50,7 +53,7 @@ class EliminationWork(NamedTuple):
     #: arcs[k, j, i], j = 0 the root: m of what W(j, i) was when k was eliminated; `power` is its e
     arcs: Array
     power: Array
-    #: (n + 1, 2): m and e of S_k
+    #: (n + 1, 2): m and e of S_k; the first of row 0 is 1 where weights are plain numbers, e = 0
     pivot: Array
     slope: Array
     #: scores by order of elimination, less each word's largest
@@ -115,9 +118,17 @@ def log_partition_by_elimination(
     n, single_root = shape[1], structure.single_root
     scores = theta.reshape(n + 1, n)
     _set_order(n, single_root, scores, work)
-    total = _first_level(n, scores, work)
+    total = _take_scores(n, scores, work)
     if total == -np.inf:
         return total
+    if _is_narrow(n, work.score):
+        rest = _eliminate_plain(n, single_root, work)
+        if not np.isnan(rest):
+            return total + rest
+    work.pivot[0, 0] = 0.0
+    for j in range(n + 1):
+        for i in range(1, n + 1):
+            work.arcs[n, j, i], work.power[n, j, i] = _exponential(work.score[j, i])
     for k in range(n, 0, -1):
         arcs, power = work.arcs[k], work.power[k]
         low = 1 if single_root and k > 1 else 0
@@ -167,8 +178,8 @@ def _set_order(n: int, single_root: bool, theta: Array, work: EliminationWork) -
 
 
 @kernel
-def _first_level(n: int, theta: Array, work: EliminationWork) -> float:
-    """Compute the arcs' weights, each word's largest score moved out; return the sum of those."""
+def _take_scores(n: int, theta: Array, work: EliminationWork) -> float:
+    """Order the scores, each word's largest moved out; return the sum of those."""
     total = 0.0
     for i in range(1, n + 1):
         word = work.order[i] - 1
@@ -180,7 +191,6 @@ def _first_level(n: int, theta: Array, work: EliminationWork) -> float:
             return top
         for j in range(n + 1):
             work.score[j, i] -= top
-            work.arcs[n, j, i], work.power[n, j, i] = _exponential(work.score[j, i])
         total += top
     return total
 
@@ -198,6 +208,8 @@ def nonprojective_marginals(
     total = log_partition_by_elimination(structure, shape, theta, shared, work, mean)
     if total == -np.inf:
         mean[:] = 0.0
+    elif work.pivot[0, 0] > 0.0:
+        _go_back_plain(shape[1], structure.single_root, work, mean.reshape(shape[1] + 1, shape[1]))
     elif _is_rounded(shape[1], work):
         maximize(structure, shape, theta, shared, workspace(structure, shape), mean)
         _take_tree(shape[1], mean.reshape(shape[1] + 1, shape[1]), work)
@@ -247,6 +259,79 @@ def _go_back(n: int, single_root: bool, work: EliminationWork, mean: Array) -> N
         # 2. Through the pivot, a sum over j
         for j in range(low, k):
             slope[j, k] += left * ldexp(arcs[j, k] / m, int(max(power[j, k] - e, _SMALLEST)))
+    for j in range(n + 1):
+        for i in range(1, n + 1):
+            mean[work.order[j], work.order[i] - 1] = min(max(slope[j, i], 0.0), 1.0)
+
+
+# ---- plain numbers --------------------------------------------------------------------------------------
+
+
+@kernel
+def _is_narrow(n: int, score: Array) -> bool:
+    """Return whether no weight can underflow.
+
+    A weight only grows, and sums of weights to a word never do: so all are between their first value and n,
+    and a product of two over a pivot is above exp(-2 span)/n. The weight of an arc that was forbidden is
+    that of a path of at most n arcs over as many pivots.
+    """
+    least, forbidden = 0.0, 0
+    for j in range(n + 1):
+        for i in range(1, n + 1):
+            if i != j and score[j, i] == -np.inf:
+                forbidden += 1
+            elif i != j:
+                least = min(least, score[j, i])
+    return -least < (2.0 * _WIDEST / n - log(n) if forbidden > 0 else _WIDEST)
+
+
+@kernel
+def _eliminate_plain(n: int, single_root: bool, work: EliminationWork) -> float:
+    """Return log Z less the largest scores; NaN where it is not safe. The root's weights may overflow."""
+    work.pivot[0, 0] = 1.0
+    for j in range(n + 1):
+        for i in range(1, n + 1):
+            work.arcs[n, j, i] = exp(work.score[j, i])
+    total = 0.0
+    for k in range(n, 0, -1):
+        arcs = work.arcs[k]
+        pivot = 0.0
+        for j in range(1 if single_root and k > 1 else 0, k):
+            pivot += arcs[j, k]
+        if pivot == 0.0:
+            return -np.inf
+        if pivot > _HUGE:
+            return np.nan
+        work.pivot[k, 0], work.pivot[k, 1] = pivot, 0.0
+        total += log(pivot)
+        after = work.arcs[k - 1]
+        for j in range(k if k > 1 else 0):
+            share = arcs[j, k] / pivot
+            for i in range(1, k):
+                after[j, i] = arcs[j, i] + arcs[k, i] * share
+            after[j, j] = 0.0
+    return total
+
+
+@kernel
+def _go_back_plain(n: int, single_root: bool, work: EliminationWork, mean: Array) -> None:
+    """Go back as `_go_back` does."""
+    slope = work.slope
+    slope[:] = 0.0
+    for k in range(1, n + 1):
+        arcs, after, pivot = work.arcs[k], work.arcs[k - 1], work.pivot[k, 0]
+        left = 1.0
+        for j in range(k if k > 1 else 0):
+            factor, sent = arcs[j, k] / pivot, 0.0
+            for i in range(1, k):
+                share = slope[j, i] * (arcs[k, i] * factor) / after[j, i] if after[j, i] > 0.0 else 0.0
+                slope[j, i] -= share
+                slope[k, i] += share
+                sent += share
+            slope[j, k] += sent
+            left -= sent
+        for j in range(1 if single_root and k > 1 else 0, k):
+            slope[j, k] += left * (arcs[j, k] / pivot)
     for j in range(n + 1):
         for i in range(1, n + 1):
             mean[work.order[j], work.order[i] - 1] = min(max(slope[j, i], 0.0), 1.0)

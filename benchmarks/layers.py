@@ -1,0 +1,211 @@
+"""Structured layers and losses of PyTorch, beside the packages that people use for them.
+
+    python benchmarks/layers.py [--double]
+
+One thread, loss and backward pass in float32 (float64 with --double), CPU milliseconds: medians of runs that
+take turns. Peers: pytorch-crf for chains, `torch.logdet` of the Laplacian for non-projective trees, the
+entmax package for sparsemax and 1.5-entmax. Before anything is timed, values and gradients are compared: with
+the peer's in float64 to 1e-9, and ours in float32 with those in float64 to 1e-5 of the largest.
+The last rows are (128, 100, 20) by the wall clock, with one thread and with two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from common import machine, note, recorded
+
+from structlearn.losses import Shannon, SquaredNorm, Tsallis
+from structlearn.structures import Chain, NonProjectiveTree, ProjectiveTree, Simplex
+from structlearn.torch import StructuredLayer, StructuredLoss
+
+QUICK = [[]]
+
+CHAINS = [(8, 20, 5), (32, 30, 20), (32, 100, 20), (128, 40, 9), (128, 60, 9), (16, 50, 100)]
+ROWS = [(1280, 20), (64, 10_000)]
+TREES = [(32, 30)]
+ROUNDS, SECONDS = 15, 0.05
+
+Run = Callable[[], list[torch.Tensor]]
+
+
+def scores(*shape: int, kind: torch.dtype, scale: float = 1.0) -> torch.Tensor:
+    """Gaussian scores that ask for a gradient."""
+    return (scale * torch.randn(*shape, dtype=torch.float64)).to(kind).requires_grad_()
+
+
+def compare(what: str, make: Callable[[torch.dtype], dict[str, Run]], kind: torch.dtype) -> None:
+    """Print and note the times of runs that return the same tensors; the first is ours."""
+    torch.manual_seed(0)
+    double = {name: run() for name, run in make(torch.float64).items()}
+    torch.manual_seed(0)
+    runs = make(kind)
+    first = next(iter(runs))
+    for found in double.values():
+        check(found, double[first], 1e-9)
+    check(runs[first](), double[first], 1e-5)
+    taken = dict(zip(runs, take_turns(list(runs.values()))))
+    for name, seconds in taken.items():
+        print(f"{what:34} {name:14} {1e3 * seconds:9.3f} ms {seconds / taken[first]:7.2f}x")
+        note(what=what, by=name, ms=1e3 * seconds, times=seconds / taken[first])
+
+
+def check(found: list[torch.Tensor], expected: list[torch.Tensor], tolerance: float) -> None:
+    """Refuse tensors that differ by more than a part of their largest entry."""
+    for one, other in zip(found, expected):
+        size = float(other.detach().abs().max())
+        torch.testing.assert_close(one.double(), other.double(), rtol=0.0, atol=tolerance * size)
+
+
+def take_turns(runs: list[Run], clock: Callable[[], float] = time.process_time) -> list[float]:
+    """Return the median seconds of each run; every round has as many repetitions as fill some time."""
+    repeats = []
+    for run in runs:
+        begin = clock()
+        run()
+        repeats.append(max(1, int(SECONDS / max(clock() - begin, 1e-6))))
+    taken: list[list[float]] = [[] for _ in runs]
+    for _ in range(ROUNDS):
+        for run, n, seconds in zip(runs, repeats, taken):
+            begin = clock()
+            for _ in range(n):
+                run()
+            seconds.append((clock() - begin) / n)
+    return [statistics.median(one) for one in taken]
+
+
+def with_gradients(value: Callable[[], torch.Tensor], *of: torch.Tensor) -> Run:
+    """Return a run of a function and of its backward pass."""
+    return lambda: [found := value(), *torch.autograd.grad(found, of)]
+
+
+def chain_runs(shape: tuple[int, int, int], kind: torch.dtype) -> dict[str, Run]:
+    """Losses of a batch of sequences of several lengths."""
+    batch, length, k = shape
+    theta, y = scores(*shape, kind=kind), torch.randint(k, shape[:2])
+    sizes = torch.randint(max(length // 2, 1), length + 1, (batch,))
+    sizes[0] = length
+    mask = torch.arange(length) < sizes[:, None]
+    shared = scores(k * k + 2 * k, kind=kind, scale=0.3)
+    loss = StructuredLoss(Chain(k, start=True, end=True), Shannon(), reduction="sum")
+    runs = {"structlearn": with_gradients(lambda: loss(theta, y, shared, mask=mask), theta, shared)}
+    try:
+        from torchcrf import CRF
+    except ImportError:
+        return runs
+    peer = CRF(k, batch_first=True).to(kind)
+    with torch.no_grad():
+        peer.transitions.copy_(shared[: k * k].reshape(k, k))
+        peer.start_transitions.copy_(shared[k * k : k * k + k])
+        peer.end_transitions.copy_(shared[k * k + k :])
+
+    def run() -> list[torch.Tensor]:
+        value = -peer(theta, y, mask=mask)
+        of = (theta, peer.transitions, peer.start_transitions, peer.end_transitions)
+        local, *tables = torch.autograd.grad(value, of)
+        return [value, local, torch.cat([table.flatten() for table in tables])]
+
+    return {**runs, "pytorch-crf": run}
+
+
+def tree_runs(shape: tuple[int, int], kind: torch.dtype) -> dict[str, Run]:
+    """Losses of non-projective trees; by the determinant of the Laplacian."""
+    batch, n = shape
+    theta, y = scores(batch, n + 1, n, kind=kind), torch.arange(n).repeat(batch, 1)
+    loss = StructuredLoss(NonProjectiveTree(single_root=False), Shannon(), reduction="sum")
+
+    def by_logdet() -> torch.Tensor:
+        weights = theta.exp() * (1 - torch.eye(n + 1, n, dtype=kind).roll(1, 0))
+        laplacian = torch.diag_embed(weights.sum(1)) - weights[:, 1:]
+        gold = theta.gather(1, y[:, None]).sum()
+        return torch.logdet(laplacian).sum() - gold
+
+    return {
+        "structlearn": with_gradients(lambda: loss(theta, y), theta),
+        "torch.logdet": with_gradients(by_logdet, theta),
+    }
+
+
+def projective_runs(shape: tuple[int, int], kind: torch.dtype) -> dict[str, Run]:
+    """Losses of projective trees, without a peer."""
+    batch, n = shape
+    theta, y = scores(batch, n + 1, n, kind=kind), torch.arange(n).repeat(batch, 1)
+    loss = StructuredLoss(ProjectiveTree(), Shannon(), reduction="sum")
+    return {"structlearn": with_gradients(lambda: loss(theta, y), theta)}
+
+
+OMEGAS = {"sparsemax": SquaredNorm(), "entmax15": Tsallis(1.5)}
+
+
+def layer_runs(name: str, shape: tuple[int, int], kind: torch.dtype) -> dict[str, Run]:
+    """Predictions for rows of scores."""
+    theta, way = scores(*shape, kind=kind), torch.randn(*shape, dtype=torch.float64).to(kind)
+    layer = StructuredLayer(Simplex(shape[1]), OMEGAS[name])
+    runs = {"structlearn": with_gradients(lambda: (layer(theta) * way).sum(), theta)}
+    try:
+        import entmax
+    except ImportError:
+        return runs
+    answer = getattr(entmax, name)
+    return {**runs, "entmax": with_gradients(lambda: (answer(theta, dim=-1) * way).sum(), theta)}
+
+
+def loss_runs(name: str, shape: tuple[int, int], kind: torch.dtype) -> dict[str, Run]:
+    """Losses of rows of scores."""
+    theta, y = scores(*shape, kind=kind), torch.randint(shape[1], shape[:1])
+    loss = StructuredLoss(Simplex(shape[1]), OMEGAS[name])
+    runs = {"structlearn": with_gradients(lambda: loss(theta, y), theta)}
+    try:
+        import entmax
+    except ImportError:
+        return runs
+    kinds = {"sparsemax": entmax.SparsemaxLoss, "entmax15": entmax.Entmax15Loss}
+    peer = kinds[name](reduction="elementwise_mean")
+    return {**runs, "entmax": with_gradients(lambda: peer(theta, y), theta)}
+
+
+def threads(kind: torch.dtype) -> None:
+    """Print how much faster two threads are than one, by the wall clock."""
+    run, seconds = chain_runs((128, 100, 20), kind)["structlearn"], []
+    for number in (1, 2):
+        torch.set_num_threads(number)
+        seconds.append(take_turns([run], time.perf_counter)[0])
+    torch.set_num_threads(1)
+    what = "chain (128, 100, 20), wall clock"
+    for number, taken in zip((1, 2), seconds):
+        by = f"{number} thread{'s' * (number > 1)}"
+        print(f"{what:34} {by:14} {1e3 * taken:9.3f} ms {taken / seconds[0]:7.2f}x")
+        note(what=what, by=by, ms=1e3 * taken, times=taken / seconds[0])
+
+
+def main(given: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--double", action="store_true", help="float64 instead of float32")
+    parser.add_argument("--only", default="", help="rows whose name begins like this")
+    arguments: Any = parser.parse_args(given)
+    kind = torch.float64 if arguments.double else torch.float32
+    torch.set_num_threads(1)
+    print(machine())
+    made: list[tuple[str, Callable[[torch.dtype], dict[str, Run]]]] = []
+    made += [(f"chain {shape}", partial(chain_runs, shape)) for shape in CHAINS]
+    made += [(f"trees {shape}", partial(tree_runs, shape)) for shape in TREES]
+    made += [(f"projective trees {shape}", partial(projective_runs, shape)) for shape in TREES]
+    for name in ("sparsemax", "entmax15"):
+        for shape in ROWS:
+            made.append((f"{name} layer {shape}", partial(layer_runs, name, shape)))
+            made.append((f"{name} loss {shape}", partial(loss_runs, name, shape)))
+    for what, make in made:
+        if what.startswith(arguments.only):
+            compare(what, make, kind)
+    if "threads".startswith(arguments.only):
+        threads(kind)
+
+
+if __name__ == "__main__":
+    recorded(main, peers=("pytorch-crf", "entmax", "torch"))

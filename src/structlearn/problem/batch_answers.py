@@ -1,0 +1,122 @@
+"""Questions to a structure about a whole padded batch: scratch memory that is kept, threads, and errors.
+
+Scratch memory belongs to a loss and is lent to one call at a time, so that calls may run side by side. It is
+neither copied nor stored with the loss, and stays valid in a process that is forked.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from structlearn.core.contract import Array, Shape
+from structlearn.core.erased import operations_of
+from structlearn.core.threads import Team
+from structlearn.problem.batch_kernels import BatchFound, BatchGold, BatchLayout, answer_batch
+from structlearn.problem.losses import FenchelYoungLoss
+from structlearn.structures.base import nothing_allowed
+from structlearn.structures.erased import ErasedStructure, erase_structure
+
+#: With fewer parts per thread, threads take longer to begin than they save.
+LEAST_PARTS = 8192
+#: Ranges of examples per thread: the thread that is done takes the next one.
+RANGES = 4
+
+
+class Scratch(NamedTuple):
+    """A structure behind addresses, what lives as long, the largest shape it serves, and room for parts."""
+
+    structure: ErasedStructure
+    owner: object
+    largest: Shape
+    room: Array
+
+
+_FREE: WeakKeyDictionary[FenchelYoungLoss, list[Scratch]] = WeakKeyDictionary()
+
+
+def answer(
+    loss: FenchelYoungLoss,
+    layout: BatchLayout,
+    gold: BatchGold,
+    theta: Array,
+    shared: Array,
+    n_threads: int = 1,
+) -> BatchFound:
+    """Return z(theta + c) - mu, values and gold scores; ValueError for scores that have no answer.
+
+    theta : (batch, A, B, C), as `layout` says; shared : scores of parts that all examples share, (n,)
+    """
+    n = len(theta)
+    found = BatchFound(
+        np.zeros_like(theta),
+        np.zeros((n, shared.size)),
+        np.zeros(n),
+        np.zeros(n),
+        np.ones(n, dtype=np.bool_),
+    )
+    if not np.all(shared < np.inf):
+        raise ValueError("Shared scores must be finite or -inf (a forbidden part); got NaN or +inf.")
+    if not n:
+        return found
+    largest = int(layout.shapes[:, 0].max()), int(layout.shapes[:, 1].max())
+    most = int(layout.n_local.max()) + layout.n_shared + shared.size
+    free = _FREE.setdefault(loss, [])
+
+    def work(first: int, last: int) -> None:
+        scratch = _borrow(loss, free, largest, most)
+        answer_batch(scratch.structure, layout, gold, theta, shared, found, scratch.room, first, last)
+        free.append(scratch)
+
+    k = min(n_threads, theta.size // LEAST_PARTS, n) if loss.structure.compiled else 1
+    if k <= 1:
+        work(0, n)
+    else:
+        ends = [n * j // (RANGES * k) for j in range(RANGES * k + 1)]
+        _team(k, os.getpid()).deal(lambda some: work(*some), list(pairwise(ends)))
+    loss.structure.raise_failure()
+    _check(found)
+    return found
+
+
+def _borrow(loss: FenchelYoungLoss, free: list[Scratch], largest: Shape, most: int) -> Scratch:
+    """Take scratch memory that is large enough, or make it."""
+    try:
+        found = free.pop()
+    except IndexError:
+        found = None
+    if found is not None:
+        if found.largest[0] >= largest[0] and found.largest[1] >= largest[1] and found.room.shape[1] >= most:
+            return found
+        largest = max(largest[0], found.largest[0]), max(largest[1], found.largest[1])
+        most = max(most, found.room.shape[1])
+    structure, owner = erase_structure(loss.record, largest, operations_of(answer_batch))
+    return Scratch(structure, owner, largest, np.empty((2, most)))
+
+
+@lru_cache(maxsize=4)
+def _team(n_jobs: int, process: int) -> Team:
+    """Return the threads of a process; a forked one has none of its parent's."""
+    return Team(n_jobs)
+
+
+def _check(found: BatchFound) -> None:
+    unusable = np.flatnonzero(~found.usable)
+    if unusable.size:
+        raise ValueError(
+            f"Scores must be finite or -inf (a forbidden part); example {unusable[0]} has NaN or +inf."
+        )
+    forbidden = np.flatnonzero(np.isneginf(found.values))
+    if forbidden.size:
+        raise nothing_allowed(f"Example {forbidden[0]}")
+    impossible = np.flatnonzero(np.isneginf(found.gold))
+    if impossible.size:
+        raise ValueError(
+            f"Output {impossible[0]} uses a part whose score is -inf, so that its loss is infinite: allow "
+            "the part, or leave the example out."
+        )

@@ -1,0 +1,141 @@
+"""Layers and losses of any structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from structlearn.problem.losses import FenchelYoungLoss
+from structlearn.problem.padded import PaddedBatch, padded_batch
+from structlearn.problem.regularizers import Regularizer, Zero
+from structlearn.torch.functions import Answer, Loss
+from structlearn.torch.tensors import as_double, as_plain
+
+
+class StructuredLayer(nn.Module):
+    """Scores to predictions: marginals, sparse mixtures of outputs (SparseMAP), or the best output's parts.
+
+    Parameters
+    ----------
+    structure : Structure, or anything `StructuredPredictor` takes
+    regularizer : Regularizer
+        `Shannon()`, `SquaredNorm()`, `Tsallis(alpha)`, or `Zero()`, through which no gradient passes.
+
+    """
+
+    def __init__(self, structure: Any, regularizer: Regularizer) -> None:
+        super().__init__()
+        self.loss = FenchelYoungLoss(structure, regularizer)
+
+    def forward(
+        self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Return predictions for a batch.
+
+        Parameters
+        ----------
+        theta : Tensor of shape (batch, ...)
+            Scores of the local parts: (batch, K) for `Simplex`, `Cube` and `LabelGraph`, (batch, length, K)
+            for `Chain`, (batch, length, K + K * K) for `ConditionedChain` (each position's labels, then the
+            step to it), (batch, m, n) for `Matching`, (batch, n + 1, n) for trees. -inf forbids a part.
+            Or whole part vectors, (batch, parts), shared parts included.
+        shared : Tensor, optional
+            Scores of the parts that all examples share, such as a chain's (K, K) transitions. Structures
+            that have such parts need it; zeros say that they do not matter.
+        sizes : int array of shape (batch,) or (batch, axes), optional
+            How much of the leading axes of theta each example fills, where a batch is padded.
+        mask : bool Tensor, optional
+            The same as true entries: (batch, length) for chains, (batch, m, n) for matchings.
+
+        Returns
+        -------
+        Tensor of theta's shape, zero where padded.
+
+        """
+        batch = batch_of(self.loss, theta, shared, sizes, mask)
+        return Answer.apply(theta, _each(theta, shared), batch)
+
+    def decode(
+        self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
+    ) -> list[Any]:
+        """Return the best output of each example, as the structure writes it."""
+        structure = self.loss.structure
+        best = batch_of(FenchelYoungLoss(structure, Zero()), theta, shared, sizes, mask)
+        return [structure.decode(z) for z in best.answers(as_double(theta), as_double(_each(theta, shared)))]
+
+
+class StructuredLoss(nn.Module):
+    """The Fenchel-Young loss of each example: CRFs, SparseMAP, and with a cost and `Zero()` the hinge.
+
+    Parameters
+    ----------
+    structure, regularizer, cost
+        As for `structlearn.problem.losses.FenchelYoungLoss`.
+    reduction : "mean", "sum" or "none"
+
+    """
+
+    def __init__(
+        self, structure: Any, regularizer: Regularizer, cost: Any = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        if reduction not in _REDUCTIONS:
+            raise ValueError(f"Unknown reduction {reduction!r}; valid are 'mean', 'sum' and 'none'.")
+        self.loss = FenchelYoungLoss(structure, regularizer, cost)
+        self.reduction = reduction
+
+    def forward(
+        self,
+        theta: Tensor,
+        y: Any,
+        shared: Tensor | None = None,
+        *,
+        sizes: Any = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """L(theta, y) = Omega*(theta + c) + Omega(mu) - <theta + c, mu>.
+
+        y is a list of outputs, or a tensor of them, padded as theta is: labels (batch,) or (batch, length),
+        0/1 indicators (batch, K), heads (batch, n), links (batch, m, n). The rest as for `StructuredLayer`.
+        """
+        batch = batch_of(self.loss, theta, shared, sizes, mask)
+        if np.ndim(y) < 1 if isinstance(y, Tensor) else not isinstance(y, Sized):
+            raise ValueError("Outputs are a list or a tensor with one entry per example; got a single one.")
+        if len(y) != len(theta):
+            raise ValueError(f"{len(theta)} examples of scores but {len(y)} outputs were given.")
+        if not len(theta) and self.reduction == "mean":
+            raise ValueError("The batch is empty: the mean of no losses is not defined; use reduction='sum'.")
+        target = batch.targets(
+            as_plain(y) if isinstance(y, Tensor | np.ndarray) else [as_plain(one) for one in y]
+        )
+        return _REDUCTIONS[self.reduction](Loss.apply(theta, _flat(theta, shared), batch, target))
+
+
+_REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value}
+
+
+def _each(theta: Tensor, shared: Tensor | None) -> Tensor:
+    """Return the shared scores once for each example, so that their gradients add up."""
+    return _flat(theta, shared).expand(len(theta), -1)
+
+
+def _flat(theta: Tensor, shared: Tensor | None) -> Tensor:
+    return theta.new_zeros(0) if shared is None else shared.to(theta).flatten()
+
+
+def batch_of(
+    loss: FenchelYoungLoss, theta: Tensor, shared: Tensor | None, sizes: Any, mask: Any
+) -> PaddedBatch:
+    """Return the batch that scores and sizes describe; an error where they do not fit the structure."""
+    for name, given in (("Scores", theta), ("Shared scores", shared)):
+        if given is not None and not (isinstance(given, Tensor) and given.is_floating_point()):
+            kind = given.dtype if isinstance(given, Tensor) else type(given).__name__
+            raise TypeError(f"{name} must be a tensor of floating-point numbers; got {kind}.")
+    if not theta.ndim:
+        raise ValueError("Scores must have a batch axis; got a single number.")
+    shape = None if shared is None else tuple(shared.shape)
+    return padded_batch(loss, tuple(theta.shape), shape, as_plain(sizes), as_plain(mask))
