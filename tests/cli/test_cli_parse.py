@@ -84,7 +84,7 @@ def test_what_does_not_go_with_parse_is_refused(refused, conllu, tmp_path, model
     flag = refused("train", "tag", conllu, "--out", out, "--many-roots")
     assert "--many-roots does not go with the task tag" in flag
     drawn = refused("show", model, conllu, "--out", tmp_path / "page.html")
-    assert "Models of the task classify are not drawn" in drawn
+    assert "is not of the form index:value" in drawn
 
 
 def test_tagged_text_is_drawn(run, tags, tmp_path):

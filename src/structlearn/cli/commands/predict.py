@@ -199,7 +199,8 @@ def show(
     format: Format = None,
 ) -> None:
     """Write a page that draws the model's answers: dependency trees (parse), tagged text (tag, chunk and
-    ner), labelled graphs (graph) or images (grid); of decide, how much decisions lose, and the worst ones.
+    ner), labelled graphs (graph) or images (grid); of decide, how much decisions lose, and the worst ones; of
+    classify, multilabel and regress, figures, confusions, reliability, weights, and the worst rows.
 
     Where DATA has labels, mistakes are marked and the worst examples come first, below the scores. On tagged
     text, pointing at a word shows what speaks for its label. The page opens without a network.

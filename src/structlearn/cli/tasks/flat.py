@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, cast, get_type_hints
 
 import numpy as np
 from scipy import sparse
@@ -35,12 +35,15 @@ from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, rows_for
 from structlearn.data.tables.targets import TargetKind
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered_names
-from structlearn.estimators.inputs.nonlinear import in_turn, make_nonlinear_steps, nonlinear_kind
+from structlearn.estimators.inputs.nonlinear import in_turn, map_of_rows, nonlinear_steps
 from structlearn.estimators.inputs.tables import make_table_transformer
 from structlearn.storage.model_file import refuse_damaged
 from structlearn.storage.schema import check_form
 from structlearn.tables.frame import Frame, join_frames
 from structlearn.tables.readings import KINDS, ColumnReading, count_kinds
+
+if TYPE_CHECKING:
+    from structlearn.reports import Page
 
 #: What a model file says of its training data: of rows of numbers, and of a table.
 _OF_ROWS = {"n_features": int}
@@ -62,6 +65,9 @@ class FlatTask(Task):
     """Examples from a libsvm file or from a table with a header."""
 
     multilabel: ClassVar[bool]
+    drawn = True
+    #: what `how_wrong` measures, in a sentence
+    wrongness: ClassVar[str] = "How wrong an answer is: the number of labels that are wrong."
     #: what the target of a table is
     target_kind: ClassVar[TargetKind] = "any"
 
@@ -78,7 +84,7 @@ class FlatTask(Task):
                 )
         X, y = cast(Any, FILE_FORMATS[name].read_rows(path, multilabel=self.multilabel))
         notes = {"format": name, "n_features": X.shape[1]}
-        return Training(X, y, notes, {}, _summary(X), parameters=self._map_of_rows(X))
+        return Training(X, y, notes, {}, _summary(X), parameters=map_of_rows(self.options.nonlinear, X))
 
     def _read_table(self, path: Path, target: str | None) -> Training:
         self.check_target(target)
@@ -97,7 +103,8 @@ class FlatTask(Task):
         # In the notes: unlike lines of text, column names may hold line ends.
         names = {"features": table.feature_names, "targets": table.target_names}
         notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
-        if options.no_scale and table.frame.is_complete and not self._nonlinear(table.frame):
+        steps = nonlinear_steps(options.nonlinear, table.frame.shape)
+        if options.no_scale and table.frame.is_complete and not steps:
             return Training(table.X, table.y, notes, {}, _summary(table.X))
         transformer = make_table_transformer(
             scale=not options.no_scale,
@@ -106,23 +113,10 @@ class FlatTask(Task):
             hash_bits=options.hash_bits,
             kinds=table.kinds,
         )
-        transformer = in_turn([transformer, *self._nonlinear(table.frame)])
+        transformer = in_turn([transformer, *steps])
         notes["kinds"] = [asdict(one) for one in table.kinds.values()]
         summary = f"{_summary(table.frame)} ({count_kinds(table.kinds.values())})"
         return Training(table.frame, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
-
-    def _map_of_rows(self, X: Any) -> dict[str, object]:
-        """Return the parameters of rows that are numbers, scaled before a kernel sees them."""
-        steps = self._nonlinear(X)
-        if nonlinear_kind(self.options.nonlinear or "none", X.shape) == "nystroem":
-            from sklearn.preprocessing import StandardScaler
-
-            steps = [StandardScaler(with_mean=not sparse.issparse(X)), *steps]
-        return {"row_transformer": in_turn(steps)} if steps else {}
-
-    def _nonlinear(self, X: Any) -> list[Any]:
-        """Return the transformers that --nonlinear adds."""
-        return make_nonlinear_steps(nonlinear_kind(self.options.nonlinear or "none", X.shape), X.shape[0])
 
     def _named_columns(self) -> dict[str, str | tuple[()]]:
         """Return the columns that flags name, by the flag."""
@@ -241,6 +235,20 @@ class FlatTask(Task):
             return mapped_names(bundle.estimator, features)
         return listed_names(features) if features is not None else numbered_names("index ", 1)
 
+    def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
+        """Return a page of figures, weights, and the rows that the model is most wrong about."""
+        from structlearn.cli.answers.page import table_page
+
+        return table_page(self, bundle, path, limit)
+
+    @abstractmethod
+    def how_wrong(self, bundle: Bundle, y: Any, predicted: Any, soft: Array | None) -> Array:
+        """Return a number per example that is larger for answers that are more wrong."""
+
+    def is_right(self, bundle: Bundle, y: Any, predicted: Any) -> Array:
+        """Return whether each answer is right."""
+        return self.how_wrong(bundle, y, predicted, None) == 0
+
     @abstractmethod
     def check_target(self, target: str | None) -> None:
         """ValueError if --target cannot be right, before a table is read."""
@@ -253,6 +261,13 @@ class Classify(FlatTask):
     packed = "classes"
     multilabel = False
     target_kind = "classes"
+    wrongness = "How wrong an answer is: 1 minus the probability of the gold class; 0 or 1 without any."
+
+    def how_wrong(self, bundle: Bundle, y: Array, predicted: Array, soft: Array | None) -> Array:
+        codes = positions(y.tolist(), bundle.estimator.classes_)
+        if soft is None or soft.ndim == 1:
+            return (positions(predicted.tolist(), bundle.estimator.classes_) != codes).astype(float)
+        return np.where(codes < 0, 1.0, 1 - soft[np.arange(len(codes)), codes])
 
     def check_target(self, target: str | None) -> None:
         """Allow one column, by default the last."""
@@ -297,6 +312,11 @@ class MultiLabel(FlatTask):
     estimator = "MultiLabelClassifier"
     packed = "sets"
     multilabel = True
+
+    def how_wrong(self, bundle: Bundle, y: LabelSets, predicted: LabelSets, soft: Array | None) -> Array:
+        if bundle.notes["format"] != TABLE:
+            y, predicted, *_ = set_rows(y, predicted, bundle.estimator.classes_)
+        return (np.asarray(y) != np.asarray(predicted)).sum(axis=1).astype(float)
 
     def check_target(self, target: str | None) -> None:
         """Require several columns, which cannot be guessed."""

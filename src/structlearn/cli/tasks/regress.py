@@ -26,6 +26,10 @@ class Regress(FlatTask):
     multilabel = False
     target_kind = "numbers"
     error_name = "root mean squared error"
+    wrongness = "How wrong an answer is: the size of its error."
+
+    def how_wrong(self, bundle: Bundle, y: Array, predicted: Array, soft: Array | None) -> Array:
+        return np.abs(y - predicted)
 
     def check_target(self, target: str | None) -> None:
         """Allow one column, by default the last."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 #: What --nonlinear may be.
 NONLINEAR = ("none", "auto", "splines", "nystroem")
 #: Rows per column from which on a kernel is taken, which needs more rows than curves of single columns do.
@@ -19,8 +21,9 @@ def nonlinear_kind(kind: str, shape: tuple[int, int]) -> str:
     return by_shape if kind == "auto" else kind
 
 
-def make_nonlinear_steps(kind: str, n_rows: int) -> list[Any]:
+def nonlinear_steps(given: str | None, shape: tuple[int, int]) -> list[Any]:
     """Return the transformers that follow those that make rows of numbers; the rows themselves stay in it."""
+    kind, n_rows = nonlinear_kind(given or "none", shape), shape[0]
     if kind == "none":
         return []
     if kind == "splines":
@@ -46,3 +49,13 @@ def in_turn(steps: list[Any]) -> Any:
     from sklearn.pipeline import make_pipeline
 
     return make_pipeline(*steps)
+
+
+def map_of_rows(given: str | None, X: Any) -> dict[str, object]:
+    """Return the parameters of rows that are numbers, which are scaled before a kernel sees them."""
+    steps = nonlinear_steps(given, X.shape)
+    if nonlinear_kind(given or "none", X.shape) == "nystroem":
+        from sklearn.preprocessing import StandardScaler
+
+        steps = [StandardScaler(with_mean=isinstance(X, np.ndarray)), *steps]
+    return {"row_transformer": in_turn(steps)} if steps else {}

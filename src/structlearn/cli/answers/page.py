@@ -1,0 +1,129 @@
+"""What `show` writes for a table: figures, confusions, reliability, weights, and the worst rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.wording import count_of
+from structlearn.estimators.inputs.feature_names import listed_names, numbered_names
+from structlearn.reports import Page
+from structlearn.reports.summaries import summary_row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from structlearn.cli.answers.confusions import Confusions
+    from structlearn.cli.tasks.flat import FlatTask
+    from structlearn.cli.tasks.task import Scores
+    from structlearn.estimators.files.persistence import Bundle
+    from structlearn.estimators.weights.top_weights import WeightGroup
+
+#: Most columns of DATA that a row shows, most classes of a table of confusions, most groups of weights.
+MOST_COLUMNS, MOST_CLASSES, MOST_GROUPS = 12, 20, 20
+
+
+def table_page(task: FlatTask, bundle: Bundle, path: Path, limit: int) -> Page:
+    """Return the page of a model and a file with labels: at most `limit` of its rows, the worst first."""
+    from structlearn.estimators.weights.top_weights import top_weights
+
+    inputs = task.inputs(path, bundle, labels=True)
+    if inputs.y is None:
+        raise ValueError(f"{path} has no labels to compare with.")
+    model, y, names = bundle.estimator, inputs.y, task.feature_names(bundle)
+    predicted, soft = model.predict(inputs.X), task.soft_answers(bundle, inputs.X)
+    wrong = task.how_wrong(bundle, y, predicted, soft)
+    page = Page(f"Answers of a model: {bundle.notes['task']}", f"{count_of(len(wrong), 'example')}.")
+    add_scores(page, task.judge(bundle, [inputs]))
+    if soft is not None and soft.ndim == 2:
+        add_reliability(page, soft.max(axis=1), task.is_right(bundle, y, predicted), "answers")
+    add_weights(page, top_weights(model, 6, names, task.label_names(bundle)))
+    worst = np.argsort(-wrong, kind="stable")[:limit]
+    gold, found = (list(task.lines(bundle, one)) for one in (y, predicted))
+    page.section("The rows it is most wrong about")
+    answers = {"how wrong": lambda i: f"{wrong[i]:.4g}", "gold": gold.__getitem__, "found": found.__getitem__}
+    inner = bundle.notes.get("features")
+    add_rows(
+        page,
+        worst.tolist(),
+        answers,
+        inputs.X,
+        numbered_names("index ", 1) if inner is None else listed_names(inner),
+    )
+    return page.text(task.wrongness)
+
+
+def add_scores(page: Page, scores: Scores) -> None:
+    """Add figures as cards, then the table of labels and that of confusions."""
+    page.cards({name.replace("_", " "): _figure(value) for name, value in scores.values.items()})
+    if scores.table is not None:
+        header = [scores.table.noun, "precision", "recall", "F1", "gold", "found", "right"]
+        rows = [summary_row(name, one) for name, one in scores.table.scores.items()]
+        page.section(f"By {scores.table.noun}").table(header, rows)
+    if scores.confusions is not None:
+        _add_confusions(page.section("Confusions"), scores.confusions)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _add_confusions(page: Page, found: Confusions) -> None:
+    if len(found.labels) > MOST_CLASSES:
+        page.table(["gold", "taken for", "examples"], found.mistakes(), "The most frequent mistakes first.")
+        return
+    rows = [[gold, *(found.counts[gold, one] or "·" for one in found.labels)] for gold in found.labels]
+    caption = "A row per class of the file, a column per answer."
+    page.table(["gold", *found.labels], rows, caption, groups=[("", 1), ("found", len(found.labels))])
+
+
+def add_reliability(page: Page, sure: Array, right: Array, what: str) -> None:
+    """Add how often answers are right, by tenths of their probability."""
+    tenths = np.minimum((sure * 10).astype(int), 9)
+    rows = []
+    for k in np.unique(tenths).tolist():
+        own = tenths == k
+        shares = f"{sure[own].mean():.3f}", f"{right[own].mean():.3f}"
+        rows.append([f"{k / 10:.1f} to {(k + 1) / 10:.1f}", int(own.sum()), *shares])
+    page.section("Reliability").table(
+        ["probability", what, "mean probability", "share that is right"],
+        rows,
+        "If probabilities mean what they say, the last two columns agree.",
+    )
+
+
+def add_weights(page: Page, groups: Sequence[WeightGroup]) -> None:
+    """Add the largest weights of each group, and which way they point."""
+    page.section("The largest weights")
+    page.text("A positive weight speaks for the label (or for a larger number), a negative one against it.")
+    for group in groups[:MOST_GROUPS]:
+        page.part(group.kind if group.of is None else f"{group.kind} {group.of}")
+        rows = [
+            [name, "▲ for" if weight > 0 else "▼ against", f"{weight:+.4g}"] for name, weight in group.weights
+        ]
+        page.table(["feature", "direction", "weight"], rows)
+    if len(groups) > MOST_GROUPS:
+        page.text(f"The first {MOST_GROUPS} of {len(groups)} groups of weights are shown.")
+
+
+def add_rows(
+    page: Page,
+    order: Iterable[int],
+    answers: Mapping[str, Callable[[int], object]],
+    X: Any,
+    names: Callable[[Array], list[str]],
+) -> None:
+    """Add the rows in this order: number, answers, and the first columns, by their names."""
+    shown = min(X.shape[1], MOST_COLUMNS)
+    rows = [[i + 1, *(of(i) for of in answers.values()), *_cells(X, i, shown)] for i in order]
+    left_out = f" The first {shown} of {X.shape[1]} columns are shown." if X.shape[1] > shown else ""
+    page.table(["row", *answers, *names(np.arange(shown))], rows, f"Rows are numbered from 1.{left_out}")
+
+
+def _cells(X: Any, i: int, n: int) -> list[str]:
+    row = X[[i]]
+    row = row.array() if hasattr(row, "array") else row.toarray() if hasattr(row, "toarray") else row
+    return [f"{cell:g}" if isinstance(cell, float | int) else str(cell) for cell in row[0, :n].tolist()]
