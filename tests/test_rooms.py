@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "torch": {"core", "structures", "problem"},
     "runtime": set(),  # it is copied alone
     "spacy": {"tagging", "estimators"},
-    "onnx": {"core", "structures", "estimators", "storage"},
+    "onnx": {"core", "structures", "estimators", "storage", "tables"},
     "solvers": _PROBLEMS | {"storage"},
     "tables": {"core", "storage"},
     "data": {"core", "storage", "structures", "tables"},  # the feasible decisions of generated problems

@@ -35,10 +35,6 @@ from structlearn.data import write_libsvm
         (["--loss", "softmax", "--solver", "bcfw"], "cannot train --loss softmax; use one of 'sdca'"),
         (["--loss", "hinge", "--penalty", "l1"], "--penalty l1 needs a smooth loss such as 'softmax'"),
         (["--penalty", "l3"], "Unknown penalty 'l3'; valid are 'l2', 'l1', 'elasticnet', 'group'."),
-        (
-            ["--loss", "hinge", "--penalty", "elasticnet"],
-            "cannot train --loss hinge with --penalty elasticnet",
-        ),
         (["--l1-ratio", "0.3"], "--l1-ratio goes with --penalty elasticnet"),
         (["--loss", "softmax", "--penalty", "group", "--solver", "lbfgs"], "use one of 'proximal-newton'"),
         (["--edges", "tree"], "--edges does not go with the task classify (it goes with multilabel)"),

@@ -284,6 +284,8 @@ def test_penalties_of_estimators():
         counts[penalty] = np.count_nonzero(model.coef_)
         assert model.certificate_.converged
     assert counts["l1"] < counts["elasticnet"] <= counts["l2"]
+    hinge = BinaryClassifier(penalty="elasticnet", loss="hinge", regularization=0.1).fit(X, y > 0)
+    assert hinge.certificate_.converged
     with pytest.raises(ValueError, match="penalty"):
         BinaryClassifier(penalty="group").fit(X, y > 0)
     with pytest.raises(ValueError, match="l1_ratio"):

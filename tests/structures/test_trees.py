@@ -301,3 +301,30 @@ def test_marginals_of_huge_scores_are_the_best_tree(scale, single_root):
         assert log_z == pytest.approx(np.vdot(theta, tree.maximize(theta)), rel=1e-12)
         np.testing.assert_allclose(means.sum(axis=0), 1.0)
         assert np.vdot(theta, means) == pytest.approx(log_z, rel=1e-9)
+
+
+@pytest.mark.parametrize("forbidden", [0.0, 0.2])
+@pytest.mark.parametrize("single", [False, True])
+def test_long_sentences_agree_with_the_determinant(single, forbidden):
+    """log det of the Laplacian, with its first row replaced by the root's weights for a single root."""
+    rng = np.random.default_rng(0)
+    n = 25
+    theta = rng.normal(size=(n + 1, n))
+    theta[1:][(rng.random((n, n)) < forbidden) & ~np.eye(n, k=1, dtype=bool)] = -np.inf
+
+    def log_z(theta):
+        weights = np.exp(theta)
+        weights[np.arange(1, n + 1), np.arange(n)] = 0.0
+        laplacian = np.diag(weights[1:].sum(axis=0)) - weights[1:]
+        if single:
+            laplacian[0] = weights[0]
+        else:
+            laplacian += np.diag(weights[0])
+        return np.linalg.slogdet(laplacian)[1]
+
+    mean, found = NonProjectiveTree(single).marginals(theta)
+    assert found == pytest.approx(log_z(theta), rel=1e-12)
+    way, h = rng.normal(size=theta.shape), 1e-5
+    slope = (log_z(theta + h * way) - log_z(theta - h * way)) / (2 * h)
+    assert np.sum(mean * way) == pytest.approx(slope, abs=1e-7)
+    np.testing.assert_allclose(mean.sum(axis=0), 1.0, rtol=1e-12)

@@ -29,7 +29,7 @@ ON_STRUCTURES: Auto = {
 }
 ON_LONG_SEQUENCES: Auto = {**ON_STRUCTURES, "smooth": ("stretches", *ON_STRUCTURES["smooth"])}
 ON_MANY_LABELS: Auto = {**ON_STRUCTURES, "smooth": ("lbfgs", *ON_STRUCTURES["smooth"])}
-ON_ROWS: Auto = {"hinge": ("bcfw",), "smooth": ("lbfgs",)}
+ON_ROWS: Auto = {"hinge": ("bcfw", "stochastic-extragradient"), "smooth": ("lbfgs",)}
 ON_SOFTMAX_ROWS: Auto = {**ON_ROWS, "smooth": ("newton", "proximal-newton", "lbfgs")}
 ON_OVERLAPPING_ROWS: Auto = {**ON_ROWS, "hinge": ("stochastic-extragradient", "bcfw")}
 ON_WIDE_ROWS: Auto = {**ON_ROWS, "smooth": ("sdca", "lbfgs")}

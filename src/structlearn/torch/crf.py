@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.regularizers import Shannon, Zero
 from structlearn.structures import Chain
-from structlearn.torch.functions import Answer, Loss, answers
+from structlearn.torch.functions import BatchAnswer, BatchLoss, answers
 from structlearn.torch.layers import batch_of
 from structlearn.torch.tensors import as_plain
 
@@ -82,7 +82,7 @@ class CRF(nn.Module):
             )
         if not len(theta) and reduction in ("mean", "token_mean"):
             raise ValueError("The batch is empty: the mean of no losses is not defined; use reduction='sum'.")
-        found = -Loss.apply(theta, shared, batch, batch.targets(as_plain(labels)))
+        found = -BatchLoss.apply(theta, shared, batch, batch.targets(as_plain(labels)))
         if reduction == "none":
             return found
         if reduction == "sum":
@@ -100,7 +100,7 @@ class CRF(nn.Module):
         """Return the probability of each label at each position, of the shape of emissions; 0 if padded."""
         theta, shared = self._by_batch(emissions), self._shared(emissions)
         batch = batch_of(self._soft, theta, shared, None, self._by_batch(mask))
-        return self._by_batch(Answer.apply(theta, shared.expand(len(theta), -1), batch))
+        return self._by_batch(BatchAnswer.apply(theta, shared.expand(len(theta), -1), batch))
 
     def _by_batch(self, given: Any) -> Any:
         """Exchange the first two axes where the batch is the second."""

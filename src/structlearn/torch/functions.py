@@ -22,7 +22,7 @@ from structlearn.problem.padded_gold import Target, no_target
 from structlearn.torch.tensors import as_double, as_scores, as_tensor
 
 
-class Answer(torch.autograd.Function):
+class BatchAnswer(torch.autograd.Function):
     """theta -> z(theta), for local parts; `each` has the shared scores once per example."""
 
     @staticmethod
@@ -106,7 +106,7 @@ class Last(torch.autograd.Function):
         )
 
 
-class Loss(torch.autograd.Function):
+class BatchLoss(torch.autograd.Function):
     """theta -> L(theta, y) >= 0, whose gradient is z(theta + c) - mu."""
 
     @staticmethod

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.padded import PaddedBatch, padded_batch
 from structlearn.problem.regularizers import Regularizer, Zero
-from structlearn.torch.functions import Answer, Loss
+from structlearn.torch.functions import BatchAnswer, BatchLoss
 from structlearn.torch.tensors import as_double, as_plain
 
 
@@ -57,7 +57,7 @@ class StructuredLayer(nn.Module):
 
         """
         batch = batch_of(self.loss, theta, shared, sizes, mask)
-        return Answer.apply(theta, _each(theta, shared), batch)
+        return BatchAnswer.apply(theta, _each(theta, shared), batch)
 
     def decode(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
@@ -112,7 +112,7 @@ class StructuredLoss(nn.Module):
         target = batch.targets(
             as_plain(y) if isinstance(y, Tensor | np.ndarray) else [as_plain(one) for one in y]
         )
-        return _REDUCTIONS[self.reduction](Loss.apply(theta, _flat(theta, shared), batch, target))
+        return _REDUCTIONS[self.reduction](BatchLoss.apply(theta, _flat(theta, shared), batch, target))
 
 
 _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value}

@@ -14,7 +14,7 @@ theta, by going back through the elimination.
 
 Where no weight can underflow (`_is_narrow`), they are plain numbers. Otherwise a weight is written m 2^e, 1/2
 <= m < 1: every operation has the relative error of one rounding, as long as e is a whole number, and takes
-ten times as long. Logarithms would lose as many digits as the scores have before the point. Where scores are
+much longer. Logarithms would lose as many digits as the scores have before the point. Where scores are
 so large that e is rounded, so are they, and the marginals are those of the best tree.
 """
 
