@@ -76,7 +76,6 @@ def test_a_memo_that_is_full_is_emptied(monkeypatch):
         [],
         [[]],
     ],
-    ids=str,
 )
 def test_other_forms_are_read_token_by_token(X):
     features = TokenFeatures()

@@ -118,7 +118,7 @@ def add_rows(
 ) -> None:
     """Add the rows in this order: number, answers, and the first columns, by their names."""
     shown = min(X.shape[1], MOST_COLUMNS)
-    rows = [[i + 1, *(of(i) for of in answers.values()), *_cells(X, i, shown)] for i in order]
+    rows = [[i + 1, *(_cell(of(i)) for of in answers.values()), *_cells(X, i, shown)] for i in order]
     left_out = f" The first {shown} of {X.shape[1]} columns are shown." if X.shape[1] > shown else ""
     page.table(["row", *answers, *names(np.arange(shown))], rows, f"Rows are numbered from 1.{left_out}")
 
@@ -126,4 +126,11 @@ def add_rows(
 def _cells(X: Any, i: int, n: int) -> list[str]:
     row = X[[i]]
     row = row.array() if hasattr(row, "array") else row.toarray() if hasattr(row, "toarray") else row
-    return [f"{cell:g}" if isinstance(cell, float | int) else str(cell) for cell in row[0, :n].tolist()]
+    return [_cell(cell) for cell in row[0, :n].tolist()]
+
+
+def _cell(value: object) -> str:
+    """Return a value as text: six digits of a number, nothing for what is missing."""
+    if value is None or value != value:  # NaN
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
