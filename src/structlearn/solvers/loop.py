@@ -29,6 +29,8 @@ TOO_LARGE = (
     "Features or targets are so large that their squares are infinite: no certificate is possible. Divide "
     "them by a constant, or scale them, as with row_transformer=StandardScaler()."
 )
+#: An estimate of the gap within this many tolerances is near: then the gap is evaluated after each pass.
+NEAR = 3.0
 #: What NumPy makes a generator of.
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
 
@@ -182,7 +184,7 @@ class _Run(Generic[Kind, State]):
         if passes < int(self.next_check) + 1 and not _is_whole(passes):
             return False
         progress = self.solver.progress(state)
-        near = progress.estimate <= 3 * self.tolerance.gap
+        near = progress.estimate <= NEAR * self.tolerance.gap
         return not progress.pending and (passes >= self.next_check or (near and _is_whole(passes)))
 
     def certify(self, state: State) -> None:
@@ -217,7 +219,7 @@ class _Run(Generic[Kind, State]):
 
     def _share(self, state: State, passes: float) -> float:
         """Return how far to go until the next evaluation: at first as far again, where tol is far."""
-        far = 10 * self.tolerance.gap < self.solver.progress(state).estimate < np.inf
+        far = NEAR * self.tolerance.gap < self.solver.progress(state).estimate < np.inf
         return 1.0 if far and passes < 10 else 0.1
 
     def _evaluate(self, state: State, primal: bool = True) -> Best:
