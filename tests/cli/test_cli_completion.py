@@ -36,7 +36,8 @@ def test_commands_and_tasks(offered):
 
 def test_options_are_those_of_the_task(offered):
     assert offered("train", "parse", "x", "--non") == ["--non-projective"]
-    assert offered("train", "classify", "x", "--non") == []
+    assert offered("train", "classify", "x", "--non") == ["--nonlinear"]
+    assert offered("train", "tag", "x", "--non") == []
     assert offered("train", "--non") == []
     assert offered("predict", "--marg") == ["--marginals"]
 

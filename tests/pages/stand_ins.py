@@ -77,6 +77,7 @@ def write_stand_ins(folder: Path) -> None:
     write_numbers(folder)
     write_people(folder)
     write_orders(folder)
+    write_friedman(folder)
     write_labelled(folder)
     train = ["train", "tag", str(folder / "words.conll"), "--out", str(folder / "tagger.safetensors")]
     assert CliRunner().invoke(app, train).exit_code == 0
@@ -114,6 +115,14 @@ def write_orders(folder: Path) -> None:
         lines.append(f"{start},{when},{member},{' '.join(own)}.,{end}")
     for name in ("orders.csv", "new-orders.csv"):
         (folder / name).write_text("\n".join(lines) + "\n")
+
+
+def write_friedman(folder: Path) -> None:
+    """Numbers, the last of which is a curved function of the others."""
+    X = np.random.default_rng(0).uniform(size=(120, 4)).round(3)
+    y = (np.sin(6 * X[:, 0]) + X[:, 1] ** 2).round(3)
+    rows = (",".join(map(str, [*one, value])) for one, value in zip(X.tolist(), y.tolist()))
+    (folder / "friedman.csv").write_text("\n".join(["a,b,c,d,y", *rows]) + "\n")
 
 
 def write_labelled(folder: Path) -> None:

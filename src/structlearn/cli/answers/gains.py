@@ -41,13 +41,14 @@ def _rows_of(
 
 
 def gain_tables(rows: Sequence[dict[str, Any]], metric: str) -> Iterator[str]:
-    """Yield a table per option, as text."""
+    """Yield a table per option, as text, with the figures that all its values have."""
     for name in dict.fromkeys(row["option"] for row in rows):
         own = [row for row in rows if row["option"] == name]
-        head = [name.replace("_", "-"), *own[0]["figures"], f"gain in {metric}", "standard error"]
-        yield align_columns([head, *map(_cells, own)])
+        shown = [key for key in own[0]["figures"] if all(key in row["figures"] for row in own)]
+        head = [name.replace("_", "-"), *shown, f"gain in {metric}", "standard error"]
+        yield align_columns([head, *(_cells(row, shown) for row in own)])
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    figures = [f"{one:.4f}" for one in row["figures"].values()]
+def _cells(row: dict[str, Any], shown: Sequence[str]) -> list[str]:
+    figures = [f"{row['figures'][key]:.4f}" for key in shown]
     return [str(row["value"]), *figures, f"{row['gain']:+.4f}", f"{row['standard_error']:.4f}"]
