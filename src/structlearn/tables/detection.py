@@ -153,7 +153,7 @@ def _too_large(name: str, column: Array) -> ColumnProblem:
 
 
 def _of_cells(name: str, column: TextColumn, wishes: Wishes, comma: bool) -> Verdict:
-    """Try the kinds one after the other: flags, numbers, times, dates; what is none of them is text."""
+    """Try flags, numbers, times and dates, in this order; a column that is none of these is text."""
     levels = column.levels.tolist()
     if are_flags(levels):
         return Verdict(ColumnReading("flag"))
