@@ -9,6 +9,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of
+from structlearn.estimators.confidence.calibration import Reliability
 from structlearn.estimators.inputs.feature_names import listed_names, numbered_names
 from structlearn.reports import Page
 from structlearn.reports.summaries import summary_row
@@ -39,7 +40,12 @@ def table_page(task: FlatTask, bundle: Bundle, path: Path, limit: int) -> Page:
     page = Page(f"Answers of a model: {bundle.notes['task']}", f"{count_of(len(wrong), 'example')}.")
     add_scores(page, task.judge(bundle, [inputs]))
     if soft is not None and soft.ndim == 2:
-        add_reliability(page, soft.max(axis=1), task.is_right(bundle, y, predicted), "answers")
+        add_reliability(page, *task.judged_probabilities(bundle, y, predicted, soft))
+        if hasattr(model, "temperature_"):
+            page.text(f"The model was calibrated: its scores are divided by {model.temperature_:.4g}.")
+    if hasattr(model, "n_conformal_"):
+        n = count_of(model.n_conformal_, "row")
+        page.text(f"The model was conformalized with {n}: predict --coverage writes {task.cover_name}s.")
     add_weights(page, top_weights(model, 6, names, task.label_names(bundle)))
     worst = np.argsort(-wrong, kind="stable")[:limit]
     gold, found = (list(task.lines(bundle, one)) for one in (y, predicted))
@@ -81,17 +87,18 @@ def _add_confusions(page: Page, found: Confusions) -> None:
 
 
 def add_reliability(page: Page, sure: Array, right: Array, what: str) -> None:
-    """Add how often answers are right, by tenths of their probability."""
-    tenths = np.minimum((sure * 10).astype(int), 9)
-    rows = []
-    for k in np.unique(tenths).tolist():
-        own = tenths == k
-        shares = f"{sure[own].mean():.3f}", f"{right[own].mean():.3f}"
-        rows.append([f"{k / 10:.1f} to {(k + 1) / 10:.1f}", int(own.sum()), *shares])
+    """Add how often answers are right (labels are on), by tenths of their probability."""
+    found = Reliability.of(np.column_stack([sure, right]))
+    rows = [
+        [f"{k / 10:.1f} to {(k + 1) / 10:.1f}", int(n), f"{mean:.3f}", f"{share:.3f}"]
+        for k, (n, mean, share) in enumerate(zip(*found))
+        if n
+    ]
     page.section("Reliability").table(
-        ["probability", what, "mean probability", "share that is right"],
+        ["probability", what, "mean probability", f"share that is {'on' if what == 'labels' else 'right'}"],
         rows,
-        "If probabilities mean what they say, the last two columns agree.",
+        "If probabilities mean what they say, the last two columns agree. The mean difference is "
+        f"{found.error:.3f}.",
     )
 
 
