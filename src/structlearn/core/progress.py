@@ -144,8 +144,8 @@ class _Display:
 
     def _draw(self, step: Step) -> None:
         if self._bars is not None:
-            now = {"completed": step.done, "total": step.total, "says": step.words}
-            self._bars.update(self._lines[step], refresh=True, **now)
+            line = self._lines[step]
+            self._bars.update(line, completed=step.done, total=step.total, says=step.words, refresh=True)
 
     def close(self, step: Step) -> None:
         with self._lock:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
+from scipy import sparse
+
+from structlearn.cli.support.errors import say
+from structlearn.cli.support.flags import in_flags
+from structlearn.core.contract import Array
+from structlearn.core.wording import count_of, quote
 from structlearn.data import DataError
 from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, seen_format
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.storage.schema import check_form
+from structlearn.tables.frame import Frame
 from structlearn.tables.readings import KINDS, ColumnReading
+
+if TYPE_CHECKING:
+    from structlearn.cli.tasks.task import Training
 
 #: What a model file says of its training data: of rows of numbers, and of a table.
 _OF_ROWS = {"n_features": int}
@@ -57,3 +67,28 @@ def check_format(path: Path, expected: str) -> None:
     if found is not None and found != expected:
         looks, was = FILE_FORMATS[found].what, FILE_FORMATS[expected].what
         raise DataError(f"{path} looks like {looks}; the model was trained on {was}.")
+
+
+def check_two_classes(path: Path, training: Training) -> None:
+    """Raise DataError if all rows of a table have one class."""
+    y = training.y
+    if training.notes["format"] != TABLE or not bool((y == y[0]).all()):
+        return
+    targets: Any = training.notes["targets"]
+    what = f"the target {quote(targets[0])} is {quote(y[0])}"
+    whole = "the only row" if len(y) == 1 else f"all {len(y)} rows"
+    raise DataError(
+        f"{path}: {what} in {whole}, so that there is nothing to tell apart; choose another column (--target "
+        "NAME), or add rows of another class."
+    )
+
+
+def tell_remarks(remarks: Iterable[str]) -> None:
+    """Say what a user should know of a table."""
+    for one in remarks:
+        say(f"Note: {in_flags(one)}")
+
+
+def summary_of(X: Array | sparse.csr_matrix | Frame) -> str:
+    noun = "column" if isinstance(X, Frame) else "feature"
+    return f"{count_of(X.shape[0], 'example')} with {count_of(X.shape[1], noun)}"

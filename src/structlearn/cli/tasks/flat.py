@@ -10,20 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
-from scipy import sparse
 
 from structlearn import metrics
 from structlearn.cli.answers.confusions import confusions
 from structlearn.cli.answers.figures import class_scores, most_frequent_share, score_figures
 from structlearn.cli.support.errors import say
-from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.outputs import write_pieces
-from structlearn.cli.support.table_notes import check_columns, check_format, check_table_notes
+from structlearn.cli.support.table_notes import (
+    check_columns,
+    check_format,
+    check_table_notes,
+    check_two_classes,
+    summary_of,
+    tell_remarks,
+)
 from structlearn.cli.tasks.label_table import table_of_labels, table_of_sets
 from structlearn.cli.tasks.labels import positions, set_rows, spelling
 from structlearn.cli.tasks.task import PACKED, Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
-from structlearn.core.wording import count_of, list_names
+from structlearn.core.wording import list_names
 from structlearn.data import (
     Table,
     read_csv_features,
@@ -73,7 +78,7 @@ class FlatTask(Task):
                 )
         X, y = cast(Any, FILE_FORMATS[name].read_rows(path, multilabel=self.multilabel))
         notes = {"format": name, "n_features": X.shape[1]}
-        return Training(X, y, notes, {}, _summary(X), parameters=map_of_rows(self.options.nonlinear, X))
+        return Training(X, y, notes, {}, summary_of(X), parameters=map_of_rows(self.options.nonlinear, X))
 
     def _read_table(self, path: Path, target: str | None) -> Training:
         self.check_target(target)
@@ -88,13 +93,13 @@ class FlatTask(Task):
         )
         if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma
             raise ValueError(f"--target {target} names {len(table.target_names)} columns of {path}.")
-        tell(table.remarks)
+        tell_remarks(table.remarks)
         # In the notes: unlike lines of text, column names may hold line ends.
         names = {"features": table.feature_names, "targets": table.target_names}
         notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
         steps = nonlinear_steps(options.nonlinear, table.frame.shape)
         if options.no_scale and table.frame.is_complete and not steps:
-            return Training(table.X, table.y, notes, {}, _summary(table.X))
+            return Training(table.X, table.y, notes, {}, summary_of(table.X))
         transformer = make_table_transformer(
             scale=not options.no_scale,
             min_frequency=table.min_frequency,
@@ -104,7 +109,7 @@ class FlatTask(Task):
         )
         transformer = in_turn([transformer, *steps])
         notes["kinds"] = [asdict(one) for one in table.kinds.values()]
-        summary = f"{_summary(table.frame)} ({count_kinds(table.kinds.values())})"
+        summary = f"{summary_of(table.frame)} ({count_kinds(table.kinds.values())})"
         return Training(table.frame, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
 
     def _named_columns(self) -> dict[str, str | tuple[()]]:
@@ -138,6 +143,8 @@ class FlatTask(Task):
         if path.is_dir() and found.notes != {"format": PACKED}:
             with refuse_damaged(path):
                 check_columns(found.notes)
+        elif self.target_kind == "classes":
+            check_two_classes(path, found)
         return found
 
     def trim(self, estimator: Any, training: Training) -> Training:
@@ -239,7 +246,10 @@ class Classify(FlatTask):
     multilabel = False
     target_kind = "classes"
     calibrated = covered = True
-    wrongness = "How wrong an answer is: 1 minus the probability of the gold class; 0 or 1 without any."
+    wrongness = (
+        "How wrong an answer is: 1 minus the probability of the gold class or, where the model has no "
+        "probabilities, 1 for a wrong class."
+    )
 
     def how_wrong(self, bundle: Bundle, y: Array, predicted: Array, soft: Array | None) -> Array:
         codes = positions(y.tolist(), bundle.estimator.classes_)
@@ -387,14 +397,3 @@ class MultiLabel(FlatTask):
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the share of wrong decisions on single labels."""
         return values["hamming_loss"]
-
-
-def tell(remarks: Iterable[str]) -> None:
-    """Say what a user should know of a table."""
-    for one in remarks:
-        say(f"Note: {in_flags(one)}")
-
-
-def _summary(X: Array | sparse.csr_matrix | Frame) -> str:
-    noun = "column" if isinstance(X, Frame) else "feature"
-    return f"{count_of(X.shape[0], 'example')} with {count_of(X.shape[1], noun)}"
