@@ -20,7 +20,7 @@ from structlearn import MulticlassClassifier, make_table_transformer
 from structlearn.metrics import log_loss
 
 QUICK = [[1]]
-HELD_OUT = 3000
+HELD_OUT, FIRST = 3000, 0
 RULES = {
     "0.01": lambda n: 0.01,
     "1 / n": lambda n: 1 / n,
@@ -56,7 +56,7 @@ def tables(seed):
 
 def main(seeds):
     found = defaultdict(list)
-    for seed in range(seeds):
+    for seed in range(FIRST, FIRST + seeds):
         for what, (X, y), (X_test, y_test) in tables(seed):
             for rule, value in RULES.items():
                 model = MulticlassClassifier(
@@ -64,23 +64,14 @@ def main(seeds):
                 ).fit(X, y)
                 proba, codes = model.predict_proba(X_test), np.searchsorted(model.classes_, y_test)
                 right = float((proba.argmax(axis=1) == codes).mean())
-                found[what, rule].append((right, log_loss(codes, proba)))
-    for what in dict.fromkeys(what for what, _ in found):
-        means = {rule: np.mean(found[what, rule], axis=0) for rule in RULES}
+                for group in (what.split(", ")[0] + f" of {len(y)} rows", "all"):
+                    found[group, rule].append((right, log_loss(codes, proba)))
+    for group in dict.fromkeys(group for group, _ in found):
+        means = {rule: np.mean(found[group, rule], axis=0) for rule in RULES}
         row = {f"accuracy, {rule}": float(one[0]) for rule, one in means.items()}
         row |= {f"log loss, {rule}": float(one[1]) for rule, one in means.items()}
-        note(what=what, **row)
-        print(what, *(f"{rule}: {one[0]:.4f} {one[1]:.4f}" for rule, one in means.items()), flush=True)
-    total = {
-        rule: np.mean([one for (_, own), rows in found.items() if own == rule for one in rows], axis=0)
-        for rule in RULES
-    }
-    note(
-        what="mean of all",
-        **{f"accuracy, {rule}": float(one[0]) for rule, one in total.items()},
-        **{f"log loss, {rule}": float(one[1]) for rule, one in total.items()},
-    )
-    print("mean", *(f"{rule}: {one[0]:.4f} {one[1]:.4f}" for rule, one in total.items()))
+        note(what=group, **row)
+        print(group, *(f"{rule}: {one[0]:.4f} {one[1]:.4f}" for rule, one in means.items()), flush=True)
 
 
 if __name__ == "__main__":
