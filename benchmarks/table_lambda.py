@@ -66,7 +66,7 @@ def main(seeds):
                 right = float((proba.argmax(axis=1) == codes).mean())
                 for group in (what.split(", ")[0] + f" of {len(y)} rows", "all"):
                     found[group, rule].append((right, log_loss(codes, proba)))
-    for group in dict.fromkeys(group for group, _ in found):
+    for group in sorted(dict.fromkeys(group for group, _ in found), key="all".__eq__):
         means = {rule: np.mean(found[group, rule], axis=0) for rule in RULES}
         row = {f"accuracy, {rule}": float(one[0]) for rule, one in means.items()}
         row |= {f"log loss, {rule}": float(one[1]) for rule, one in means.items()}

@@ -21,7 +21,7 @@ Image: TypeAlias = "str | Path | Figure"
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
-class Bar(NamedTuple):
+class HistogramBar(NamedTuple):
     """A bar of a histogram.
 
     share : its length, as a share of the longest one
@@ -75,7 +75,7 @@ class Page:
         """Add a table whose first column names the rows; `groups` are headings above several columns."""
         return self._add("table", header=header, rows=list(rows), caption=caption, groups=groups)
 
-    def histogram(self, header: Sequence[object], bars: Sequence[Bar], caption: str) -> Page:
+    def histogram(self, header: Sequence[object], bars: Sequence[HistogramBar], caption: str) -> Page:
         """Add bars, one below the other, with words beside them."""
         return self._add("histogram", header=header, bars=bars, caption=caption)
 

@@ -12,7 +12,7 @@ from structlearn.core.wording import count_of, shorten
 from structlearn.estimators.confidence.calibration import Reliability
 from structlearn.estimators.inputs.feature_names import listed_names, numbered_names
 from structlearn.reports import Page
-from structlearn.reports.page import Bar
+from structlearn.reports.page import HistogramBar
 from structlearn.reports.summaries import summary_row
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def add_reliability(page: Page, sure: Array, right: Array, what: str) -> None:
     found = Reliability.of(np.column_stack([sure, right]))
     most, yes = found.counts.max(), "on" if what == "labels" else "right"
     bars = [
-        Bar(
+        HistogramBar(
             f"{k / 10:.1f} to {(k + 1) / 10:.1f}",
             n * share / most,
             n * (1 - share) / most,
@@ -126,7 +126,7 @@ def add_weights(page: Page, groups: Sequence[WeightGroup]) -> None:
         up, down = ("▲ more", "▼ less") if group.kind == "features" else ("▲ for it", "▼ against it")
         most = max((abs(weight) for _, weight in group.weights), default=1.0)
         bars = [
-            Bar(
+            HistogramBar(
                 shorten(name, LONGEST_CELL),
                 max(weight, 0) / most,
                 max(-weight, 0) / most,
