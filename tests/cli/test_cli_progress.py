@@ -179,6 +179,29 @@ def test_what_takes_less_time_shows_nothing(terminal, monkeypatch):
     assert terminal(lambda: list(progress.counted("abc", "letters", 3))) == ""
 
 
+def test_short_steps_of_a_long_command_are_shown(terminal, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress, "SECONDS", 2.0)
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+
+    def steps(*ages):
+        for age in ages:
+            with progress.show_progress(f"step of {age}", 1) as step:
+                now[0] += age
+                step.advance()
+
+    assert "step" not in terminal(lambda: steps(1.5, 1.5))
+
+    def command():
+        with progress.one_command():
+            steps(1.5, 1.0, 0.1)
+
+    shown = terminal(command)
+    assert "step of 1.0" in shown
+    assert "step of 1.5" not in shown
+    assert "step of 0.1" not in shown
+
+
 def test_names_of_files_are_no_markup_and_no_commands(terminal, tmp_path):
     path = tmp_path / "[red]\x1b[31m.libsvm"
     path.write_text("1 1:2\n2 1:3\n")

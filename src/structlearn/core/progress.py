@@ -56,9 +56,14 @@ class Step:
             return
         self.says = self.says if says is None else says
         now = time.perf_counter()
-        if now - self.begun >= SECONDS and (now >= self._next or says is not None):
+        if self.is_long(now) and (now >= self._next or says is not None):
             self._next = now + PAUSE
             _display.show(self)
+
+    def is_long(self, now: float) -> bool:
+        """Whether this has taken long enough; in a command that has, a tenth of that is."""
+        least = SECONDS / 10 if _commands and now - _commands[0] >= SECONDS else SECONDS
+        return now - self.begun >= least
 
     def close(self) -> None:
         """Wipe out the line."""
@@ -106,7 +111,19 @@ def without_progress() -> Iterator[None]:
         _silent.pop()
 
 
+@contextmanager
+def one_command() -> Iterator[None]:
+    """Count the seconds of what is done here together, so that many short steps are shown, too."""
+    _commands.append(time.perf_counter())
+    try:
+        yield
+    finally:
+        _commands.pop()
+
+
 _silent: list[None] = []
+#: When the commands that run began.
+_commands: list[float] = []
 
 
 def on_terminal() -> bool:
@@ -137,7 +154,7 @@ class _Display:
             self._bars = self._bars or _open_bars(self)
             now = time.perf_counter()
             for one in self._steps:
-                if one not in self._lines and now - one.begun >= SECONDS:
+                if one not in self._lines and one.is_long(now):
                     self._lines[one] = self._bars.add_task(one.what, total=one.total, says=one.words)
             if step in self._lines:
                 self._draw(step)

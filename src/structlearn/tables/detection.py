@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.progress import counted
 from structlearn.core.sentences import Statement
 from structlearn.core.wording import count_of, list_names, quote
 from structlearn.tables.dates import order_of, parse_dates
@@ -80,9 +81,10 @@ class Verdict(NamedTuple):
 
 def detect(frame: Frame, wishes: Wishes) -> list[Verdict]:
     """Find out what each column of a table is."""
+    pairs = list(zip(frame.names, frame.columns))
     return [
         _detect(name, column, wishes, comma=frame.decimal_comma)
-        for name, column in zip(frame.names, frame.columns)
+        for name, column in counted(pairs, "looking at columns", len(pairs))
     ]
 
 
