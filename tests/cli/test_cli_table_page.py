@@ -50,3 +50,29 @@ def test_the_worst_rows_come_first(run, csv, tmp_path):
     errors = np.abs(frame.a - load(model).predict(frame.drop(columns="a")))
     shown = page.read_text().split("most wrong about")[1]
     assert f'<th scope="row">{errors.argmax() + 1}</th><td>{errors.max():.4g}</td>' in shown
+
+
+def test_long_text_is_cut_and_the_weights_of_two_classes_are_shown_once(run, csv, tmp_path):
+    frame = pd.read_csv(csv)
+    frame["essay"] = [f"{'very ' * 100}{k}" for k in range(len(frame))]
+    frame["kind"] = np.where(frame.p, "on", "off")
+    frame.drop(columns=["y", "q", "p"]).to_csv(csv, index=False)
+    model, page = tmp_path / "m.st", tmp_path / "page.html"
+    run("train", "classify", csv, "--target", "kind", "--text", "essay", "--out", model)
+    run("show", model, csv, "--out", page)
+    text = page.read_text()
+    assert "very " * 12 not in text
+    assert "very very" in text
+    weights = text.split("The largest weights")[1].split("most wrong")[0]
+    assert "label on" in weights
+    assert "label off" not in weights
+    assert "▲ for it" in weights
+
+
+def test_weights_of_numbers_make_more_or_less(run, csv, tmp_path):
+    model, page = tmp_path / "m.st", tmp_path / "page.html"
+    run("train", "regress", csv, "--target", "a", "--out", model)
+    run("show", model, csv, "--out", page)
+    assert "▼ less" in page.read_text()
+    assert "for it" not in page.read_text()
+    assert f"of {csv.name}" in page.read_text()

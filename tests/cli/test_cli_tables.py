@@ -207,12 +207,39 @@ def test_what_was_left_out_is_said(run, csv, out, tmp_path):
         ("a,t\n1,x\n", ("--text", "b"), 'the column "b" is missing'),
         ("a,t\n1,x\n", ("--min-count", "0"), "--min-count must be at least 1; got 0."),
         ("a,b,t\n1,1,x\n2,1,\n", (), 'line 3: the target column "t" is empty'),
-        ("a,,t\n0,1,x\n", (), "column 2 has no name"),
+        (",,\n0,1,x\n", (), "no column has a name"),
+        (
+            "a,b,t\n1,2,x\n",
+            ("--target", "r", "--text", "aa", "--ignore", "q"),
+            "the columns r, aa, q are missing",
+        ),
+        ("age,b,t\n1,2,x\n", ("--category", "aeg"), 'Did you mean "age"?'),
+        ("age,b,t\n1,2,x\n3,4,x\n", (), 'the target "t" is "x" in all 2 rows'),
+        ("age,b,t\n1,2,x\n", (), "in the only row"),
     ],
 )
 def test_refusals(refused, out, tmp_path, content, flags, said):
     (tmp_path / "x.csv").write_text(content)
     assert said in refused("train", "classify", tmp_path / "x.csv", "--out", out, *flags)
+
+
+def test_a_column_of_which_half_are_numbers_is_named_with_its_flag(run, out, tmp_path):
+    cells = [str(k % 9) if k % 3 else "A" for k in range(60)]
+    (tmp_path / "x.csv").write_text("mixed,t\n" + "".join(f"{one},{one in '1235'}\n" for one in cells))
+    said = run("train", "classify", tmp_path / "x.csv", "--out", out).stderr
+    assert "40 of its 60 cells are numbers" in said
+    assert "all others as missing: --number mixed)" in said
+    said = run("train", "classify", tmp_path / "x.csv", "--out", out, "--number", "mixed").stderr
+    assert "mixed" not in said
+
+
+def test_columns_without_a_name_are_called_as_pandas_calls_them(run, out, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,,t\n" + "".join(f"{k % 5},{k % 7},{'xy'[k % 7 > 3]}\n" for k in range(60)))
+    said = run("train", "classify", path, "--out", out).stderr
+    assert 'The header has no name for a column; it is called "Unnamed: 1".' in said
+    assert "Unnamed: 1" in run("weights", out).stdout
+    assert "accuracy: 1\n" in run("evaluate", out, path).stdout
 
 
 def test_flags_of_tables(refused, libsvm, tags, out):

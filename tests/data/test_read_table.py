@@ -242,7 +242,7 @@ def test_columns_in_two_roles(write):
         (many(["-Infinity", "x"]), 'line 2: column "c" holds "-Infinity", which is not finite'),
         ("a;t\n1,5;x\n1.234;y\n", 'line 3: column "a" has numbers with a decimal comma and with a point'),
         ("a,b,t\n1,2,x\n1,2,\n", 'line 3: the target column "t" is empty; remove the row'),
-        ("a,,t\n0,1,x\n", r"line 1: column 2 has no name; name it, or delete it"),
+        (",,\n0,1,x\n", r"line 1: no column has a name; write a line of names above the rows"),
         ("a,a,t\n0,1,x\n", 'line 1: two columns are named "a"; rename one'),
         ("a,t\n,x\n,y\n", r'has no column to learn from: Column "a" is left out: it is empty\.'),
         ("t\nx\n", "line 1: no feature columns"),

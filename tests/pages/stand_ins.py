@@ -113,7 +113,7 @@ def write_orders(folder: Path) -> None:
         end = f"{'yes' if 'late' in own else 'no'},{'yes' if k % 4 else 'no'}"
         start = f'{k},Ann {k},{age},{city},"${rng.lognormal(6, 1):,.2f}",{k % 40}%'
         lines.append(f"{start},{when},{member},{' '.join(own)}.,{end}")
-    for name in ("orders.csv", "new-orders.csv"):
+    for name in ("orders.csv", "held-out-orders.csv", "other-orders.csv", "new-orders.csv"):
         (folder / name).write_text("\n".join(lines) + "\n")
 
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from structlearn.core import progress as core_progress
 from structlearn.core.kernel_cache import compilation
 from structlearn.solvers import Row, Stopping, progress
 
@@ -166,7 +167,8 @@ def test_a_gap_that_is_not_known_is_not_shown(open_terminal):
 
 def test_a_counted_task_moves_a_bar(open_terminal, monkeypatch):
     terminal = open_terminal()
-    monkeypatch.setattr(progress, "SECONDS_WITHOUT_BAR", 0.0)
+    monkeypatch.setattr(core_progress, "SECONDS", 0.0)
+    monkeypatch.setattr(core_progress, "PAUSE", 0.0)
     with progress.count_steps("word pairs", 3) as advance:
         for _ in range(3):
             advance()

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import sys
-import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from structlearn.core.wording import plain
+from structlearn.core.progress import Step
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-#: Reading that takes less shows nothing, and what is shown changes after so many seconds.
-SECONDS_WITHOUT_WORDS, _PAUSE = 2.0, 0.2
 
 
 class WatchedFile(io.FileIO):
@@ -24,26 +18,15 @@ class WatchedFile(io.FileIO):
     def __init__(self, name: str) -> None:
         super().__init__(name, "rb")
         self._total = os.fstat(self.fileno()).st_size
-        self._done = 0
-        self._shown = ""
-        self._next = time.perf_counter() + SECONDS_WITHOUT_WORDS
+        self._step = Step(f"Reading {os.path.basename(name)}", self._total or None)
 
     def readinto(self, buffer: WriteableBuffer) -> int | None:
         n = super().readinto(buffer)
-        self._done += n or 0
-        if time.perf_counter() >= self._next and sys.stderr.isatty():
-            self._next = time.perf_counter() + _PAUSE
-            share = f" {100 * self._done // self._total}%" if self._total else ""
-            self._show(f"Reading {plain(os.path.basename(str(self.name)), 40)}{share}")
+        done = self._step.done + (n or 0)
+        self._step.reach(done, f"{100 * done // self._total:.0f}%" if self._total else "")
         return n
 
-    def _show(self, words: str) -> None:
-        with suppress(OSError, ValueError):  # a closed stderr
-            print(f"\r{words.ljust(len(self._shown))}", end="\r", file=sys.stderr, flush=True)
-        self._shown = words
-
     def close(self) -> None:
-        if getattr(self, "_shown", ""):
-            self._show("")
-            self._shown = ""
+        if hasattr(self, "_step"):
+            self._step.close()
         super().close()

@@ -13,6 +13,7 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import check_number
+from structlearn.estimators.confidence.rows import COVERED, TEMPERED
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.distinct import DistinctExamples
 from structlearn.estimators.loss_choice import trained_loss
@@ -80,7 +81,9 @@ class BinaryClassifier(ClassEstimator[Cube]):
     support_: Array = field(init=False)
 
     _stored: ClassVar[StoredForm] = StoredForm(
-        {"classes_": label_array, "n_features_in_": count}, ("Cube",), n_labels=lambda classes: 1
+        {"classes_": label_array, "n_features_in_": count, **TEMPERED, **COVERED},
+        ("Cube",),
+        n_labels=lambda classes: 1,
     )
     output_kind: ClassVar[str] = BINARY
     of_cost: ClassVar[tuple[str, ...]] = ("margin",)
@@ -113,6 +116,10 @@ class BinaryClassifier(ClassEstimator[Cube]):
         """Return <w, x> + b for each row."""
         return self._scores(X)[:, 0]
 
+    def _class_scores(self, X: Table) -> Array:
+        scores = self._scores(X)
+        return np.column_stack([np.zeros_like(scores), scores])
+
     def predict(self, X: Table) -> Array:
         """Return the second class if the decision function is positive, else the first; at 0 the usual."""
         scores = self.decision_function(X)
@@ -129,7 +136,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
     @available_if(_smooth)
     def predict_proba(self, X: Table) -> Array:
         """Return the probabilities of both classes, of shape (n, 2); some are exactly 0 after sparsemax."""
-        scores = self._scores(X)
+        scores = self._scores(X) / self._temperature
         positive = self.structure_.respond(
             LOSSES[trained_loss(self)].regularizer.record(self.structure_), scores
         )[0]

@@ -13,6 +13,7 @@ from scipy import sparse
 from structlearn.core.content import NoContentError, content_hash
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.core.progress import counted
 from structlearn.estimators.inputs.checking import check_feature_count
 from structlearn.estimators.inputs.frames import is_table, rows_between
 from structlearn.estimators.scikit import (
@@ -230,7 +231,8 @@ def _parts(transformer: Transformer, rows: Any) -> Iterator[Array | sparse.csr_m
     name, width = type(transformer).__name__, None
     rows = rows.tocsr() if sparse.issparse(rows) else rows
     at_once: int = getattr(transformer, "rows_at_once", ROWS_AT_ONCE)
-    for a in range(0, rows.shape[0], at_once):
+    starts = range(0, rows.shape[0], at_once)
+    for a in counted(starts, "features", len(starts)):
         given = rows_between(rows, a, a + at_once)  # theirs to change
         found = transformer.transform(given)
         part = sparse.csr_matrix(found) if sparse.issparse(found) else np.asarray(found)

@@ -12,6 +12,7 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import cost_options
+from structlearn.estimators.confidence.rows import COVERED, TEMPERED
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.distinct import DistinctExamples
 from structlearn.estimators.inputs.layout import gold_and_cost
@@ -64,7 +65,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
 
     penalties: ClassVar[tuple[str, ...]] = (*PENALTIES, "group")
     _stored: ClassVar[StoredForm] = StoredForm(
-        {"classes_": label_array, "n_features_in_": count}, ("Simplex",)
+        {"classes_": label_array, "n_features_in_": count, **TEMPERED, **COVERED}, ("Simplex",)
     )
     output_kind: ClassVar[str] = CLASSES
 
@@ -115,6 +116,9 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    def _class_scores(self, X: Table) -> Array:
+        return self._scores(X)
+
     def predict(self, X: Table) -> Array:
         """Return the class with the highest score; among ties, the one most frequent in training."""
         best = most_frequent_best(self._scores(X), getattr(self, "_frequencies", None))
@@ -133,7 +137,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     @available_if(_smooth)
     def predict_proba(self, X: Table) -> Array:
         """Return probabilities of shape (n, K): the loss's prediction function, which may be sparse."""
-        scores = self._scores(X)
+        scores = self._scores(X) / self._temperature
         return self.structure_.respond(
             LOSSES[trained_loss(self)].regularizer.record(self.structure_), scores
         )[0]

@@ -14,8 +14,21 @@ from structlearn.core.contract import Array
 from structlearn.core.errors import doubt, doubt_alike
 from structlearn.core.memory import Memory
 from structlearn.estimators.choices import Auto, class_costs, one_of
+from structlearn.estimators.confidence.calibration import Calibration
+from structlearn.estimators.confidence.rows import (
+    TEMPERED,
+    RowConfidence,
+    calibrate_labels,
+    check_tempered,
+    label_reliability,
+)
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.inputs.checking import as_list, check_sample_weight, summed_duplicates
+from structlearn.estimators.inputs.checking import (
+    as_list,
+    check_same_length,
+    check_sample_weight,
+    summed_duplicates,
+)
 from structlearn.estimators.inputs.distinct import DistinctExamples
 from structlearn.estimators.inputs.frames import column_names, is_frame
 from structlearn.estimators.inputs.layout import gold_and_cost
@@ -78,6 +91,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     intercept_ : ndarray of shape (n_labels,)
     pair_coef_ : ndarray of shape (n_edges, 2, 2)
     edges_ : ndarray of shape (n_edges, 2), positions in `classes_`
+    temperature_ : float, after `calibrate`
     classes_, n_features_in_, weights_, certificate_, history_
 
     Examples
@@ -94,9 +108,15 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
 
     #: "matrix", "vector" or "sets", as y was
     _form: str = field(init=False)
+    temperature_: float = field(init=False)
 
     _stored: ClassVar[StoredForm] = StoredForm(
-        {"classes_": label_array, "n_features_in_": count, "_form": Literal["matrix", "vector", "sets"]},
+        {
+            "classes_": label_array,
+            "n_features_in_": count,
+            "_form": Literal["matrix", "vector", "sets"],
+            **TEMPERED,
+        },
         ("Cube", "LabelGraph"),
     )
 
@@ -205,6 +225,33 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     def predict_marginals(self, X: Table) -> Array:
         """Return the probability of each label, of shape (n, K); after sparsemax many are exactly 0 or 1."""
         return np.stack([parts for _, parts in model_of(self).soft_parts(self._row_scoring(X))])
+
+    def calibrate(self, X: Table, y: LabelSets) -> Calibration[RowConfidence]:
+        """Choose the temperature by the likelihood of data that was not trained on; say what it changes.
+
+        `predict_marginals` answers with the probabilities of the scores over `temperature_` from now on;
+        predictions stay. The likelihood is that of each label by itself, on or off, averaged over labels.
+        """
+        check_tempered(trained_loss(self))
+        scoring, on, model = self._row_scoring(X), self._known_labels(X, y), model_of(self)
+        found = calibrate_labels(
+            lambda one: np.stack([own for _, own in model.with_temperature(one).soft_parts(scoring)]),
+            on,
+            model.temperature,
+        )
+        self.temperature_ = found.temperature
+        return found
+
+    def reliability(self, X: Table, y: LabelSets) -> RowConfidence:
+        """Compare probabilities of labels with how often they are on, on data with labels."""
+        check_tempered(trained_loss(self))
+        return label_reliability(self.predict_marginals(X), self._known_labels(X, y))
+
+    def _known_labels(self, X: Table, y: LabelSets) -> Array:
+        """Return the 0/1 matrix of the labels in `classes_`."""
+        on = self.indicator(y)[:, :-1]
+        check_same_length(range(np.shape(X)[0]), on)
+        return on
 
     def decision_function(self, X: Table) -> Array:
         """Score of each label by itself, of shape (n, K), without the pairs."""

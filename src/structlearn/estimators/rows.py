@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,16 @@ from structlearn.estimators.choices import (
     ON_WIDE_SOFTMAX_ROWS,
     Auto,
 )
+from structlearn.estimators.confidence.calibration import Calibration
+from structlearn.estimators.confidence.conformal import Conformal
+from structlearn.estimators.confidence.rows import (
+    ClassConfidence,
+    RowConfidence,
+    check_conformal,
+    check_tempered,
+)
 from structlearn.estimators.inputs.checking import (
+    as_list,
     check_sample_weight,
     check_two_classes,
     encode_labels,
@@ -35,6 +45,7 @@ from structlearn.estimators.scikit import (
     check_is_fitted,
     sample_weights,
 )
+from structlearn.estimators.training.fresh_fit import forget_attributes
 from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem
 from structlearn.estimators.weights.row_weights import RowWeights
 from structlearn.estimators.weights.sparse_penalty import PENALTIES, check_penalty, elastic_net
@@ -142,10 +153,19 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
         (1 - l1_ratio)/2 ||w||^2). All but "l2" need a smooth loss.
     l1_ratio : float
         The share of the l1 norm with "elasticnet", from 0 to below 1.
+
+    Attributes
+    ----------
+    temperature_ : float, after `calibrate`
+    conformal_scores_, n_conformal_ : after `conformalize`
     """
 
     penalty: str = "l2"
     l1_ratio: float = 0.5
+
+    temperature_: float = field(init=False)
+    conformal_scores_: Array = field(init=False)
+    n_conformal_: int = field(init=False)
 
     #: what `penalty` may be
     penalties: ClassVar[tuple[str, ...]] = PENALTIES
@@ -183,6 +203,62 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
             if not weight.any():
                 raise ValueError("Sample weights and class weights leave every example with weight zero.")
         return self.fit_rows(rows, memory), codes, weight
+
+    # ---- how sure it is ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _class_scores(self, X: Table) -> Array:
+        """Return the score of each class, of shape (n, K)."""
+
+    def calibrate(self, X: Table, y: Outputs) -> Calibration[RowConfidence]:
+        """Choose the temperature by the likelihood of data that was not trained on; say what it changes.
+
+        `predict_proba` answers with the probabilities of the scores over `temperature_` from now on;
+        predictions stay. What `conformalize` has set is forgotten, since it is about other probabilities.
+        Rows of unknown classes are left out.
+        """
+        check_tempered(trained_loss(self))
+        found = self._confidence(X).calibrate(self._codes(y))
+        forget_attributes(self, "conformal_scores_", "n_conformal_")
+        self.temperature_ = found.temperature
+        return found
+
+    def reliability(self, X: Table, y: Outputs) -> RowConfidence:
+        """Compare how often answers are right with their probabilities, on data with labels."""
+        check_tempered(trained_loss(self))
+        return self._confidence(X).reliability(self._codes(y))
+
+    def conformalize(self, X: Table, y: Outputs) -> Self:
+        """Prepare `predict_sets` by data that was used for nothing else, neither training nor calibration.
+
+        Of each row it keeps by how much its class does not conform: -log p(y | x) or, where the loss has no
+        probabilities, by how much the best score exceeds its score.
+        """
+        self.conformal_scores_, self.n_conformal_ = self._confidence(X).conformal(self._codes(y))
+        return self
+
+    def predict_sets(self, X: Table, coverage: float = 0.9) -> list[list[Any]]:
+        """Return classes of each row that hold the true one with at least this probability, best first.
+
+        The probability is over examples, those of `conformalize` included, that are exchangeable with these;
+        it is guaranteed whatever the model is worth, but not for a single example. No set is empty.
+        """
+        check_conformal(self, "sets")
+        known = Conformal(self.conformal_scores_, self.n_conformal_)
+        return [self.classes_[own].tolist() for own in self._confidence(X).sets(known, coverage)]
+
+    def _confidence(self, X: Table) -> ClassConfidence:
+        probable = trained_loss(self) == "softmax"
+        return ClassConfidence(self._class_scores(X), self._temperature, probable)
+
+    @property
+    def _temperature(self) -> float:
+        return getattr(self, "temperature_", 1.0)
+
+    def _codes(self, y: Outputs) -> Array:
+        """Return the positions of labels in `classes_`; -1 for unknown ones."""
+        place = {label: k for k, label in enumerate(self.classes_.tolist())}
+        return np.array([place.get(label, -1) for label in as_list(y, "y")], dtype=np.int64)
 
 
 def smooth_solvers(estimator: FlatEstimator[Any], problem: TrainingProblem[Any], usual: Auto) -> Auto:

@@ -10,7 +10,8 @@ from typing import Any, Self, TypeVar
 from structlearn.core.contract import Array
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.confidence.calibration import Calibration, Confidence
-from structlearn.estimators.confidence.confident import OF_SETS, AnswerConfidence, Conformal
+from structlearn.estimators.confidence.confident import OF_SETS, AnswerConfidence
+from structlearn.estimators.confidence.conformal import Conformal
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.sequences import SequenceReader, learn_features
@@ -112,7 +113,7 @@ class SequenceEstimator(MappedRows, StructuredEstimator[L]):
         """Yield the k best labellings of one example at a time: a large k then takes the memory of one."""
         yield from AnswerConfidence(self.model_).kbest_stream(X, k, allowed)
 
-    def calibrate(self, X: Tables, y: Outputs) -> Calibration:
+    def calibrate(self, X: Tables, y: Outputs) -> Calibration[Confidence]:
         """Choose the temperature by the likelihood of data that was not trained on; say what it changes.
 
         All probabilities are those of the scores over `temperature_` from now on; predictions stay. What

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from structlearn.reports.templates import render
 from structlearn.storage.atomic import atomic_write
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 #: A file, or a figure.
 Image: TypeAlias = "str | Path | Figure"
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
+
+
+class HistogramBar(NamedTuple):
+    """A bar of a histogram.
+
+    share : its length, as a share of the longest one
+    rest : what follows in another pattern, such as what is wrong; None where bars have one colour
+    """
+
+    name: str
+    share: float
+    rest: float | None
+    cells: Sequence[object]
 
 
 class Page:
@@ -61,6 +74,10 @@ class Page:
     ) -> Page:
         """Add a table whose first column names the rows; `groups` are headings above several columns."""
         return self._add("table", header=header, rows=list(rows), caption=caption, groups=groups)
+
+    def histogram(self, header: Sequence[object], bars: Sequence[HistogramBar], caption: str) -> Page:
+        """Add bars, one below the other, with words beside them."""
+        return self._add("histogram", header=header, bars=bars, caption=caption)
 
     def definitions(self, terms: Mapping[str, object]) -> Page:
         """Add names and what they stand for."""

@@ -10,16 +10,11 @@ from math import isfinite, log
 from typing import TYPE_CHECKING
 
 from structlearn.core.kernel_cache.compilation import announce_compilation
+from structlearn.core.progress import Step, on_terminal, show_progress
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.progress import Progress
-
     from structlearn.core.contract import Array
     from structlearn.solvers import Row, Stopping
-
-#: A run shorter than this shows no bar.
-SECONDS_WITHOUT_BAR = 2.0
 
 
 @contextmanager
@@ -27,7 +22,7 @@ def report_progress(
     stopping: Stopping, *, verbose: int = 0, callback: Callable[[Row], object] | None = None
 ) -> Iterator[Callable[[Row], object]]:
     """Provide a callback that reports each evaluation on stderr, and calls the user's."""
-    bar = _Bar(stopping) if sys.stderr.isatty() and not verbose else None
+    bar = _Bar(stopping) if on_terminal() and not verbose else None
 
     def report(row: Row) -> object:
         if verbose:
@@ -46,8 +41,8 @@ def report_progress(
         with announce_compilation():
             yield report
     finally:
-        if bar is not None and bar.bar is not None:
-            bar.bar.stop()
+        if bar is not None:
+            bar.step.close()
 
 
 class Watchable:
@@ -72,24 +67,8 @@ class Watchable:
 @contextmanager
 def count_steps(task: str, total: int) -> Iterator[Callable[[], object]]:
     """Provide a function to call after each of `total` steps of a task; on a terminal it moves a bar."""
-    begin = time.perf_counter()
-    done = 0
-    bar: Progress | None = None
-
-    def advance() -> None:
-        nonlocal bar, done
-        done += 1
-        if bar is None and sys.stderr.isatty() and time.perf_counter() - begin > SECONDS_WITHOUT_BAR:
-            bar = _open_bar(task, total)
-        if bar is not None:
-            bar.update(bar.task_ids[0], completed=done)
-
-    try:
-        with announce_compilation():
-            yield advance
-    finally:
-        if bar is not None:
-            bar.stop()
+    with announce_compilation(), show_progress(task, total) as step:
+        yield step.advance
 
 
 class _Bar:
@@ -106,7 +85,7 @@ class _Bar:
         self.done = 0.0
         self.speed = 0.0
         self.told = time.perf_counter()
-        self.bar: Progress | None = None
+        self.step = Step("training", 1.0, moves=self.estimate_done)
 
     def update(self, row: Row) -> None:
         if isfinite(row.gap):
@@ -114,11 +93,8 @@ class _Bar:
         done, now = self._fraction_done(row), time.perf_counter()
         self.speed = max(done - self.done, 0.0) / max(now - self.told, 1e-9)
         self.done, self.told = done, now
-        if row.seconds < SECONDS_WITHOUT_BAR:
-            return
-        if self.bar is None:
-            self.bar = _open_bar("training", 1.0, says=_describe_row(row), moves=self.estimate_done)
-        self.bar.update(self.bar.task_ids[0], completed=done, says=_describe_row(row))
+        self.step.begun = min(self.step.begun, now - row.seconds)
+        self.step.reach(done, _describe_row(row))
 
     def estimate_done(self) -> float:
         """Estimate how much is done by now."""
@@ -138,30 +114,3 @@ def _describe_row(row: Row) -> str:
     """Write the gap, where the solver knows one, and the passes."""
     gap = f"gap {row.gap:.2g}, " if isfinite(row.gap) else ""
     return f"{gap}pass {row.passes:.0f}"
-
-
-def _open_bar(
-    task: str, total: float, *, says: str = "", moves: Callable[[], float] | None = None
-) -> Progress:
-    """Open a bar that ends with what a run `says`, or with how many steps are done.
-
-    Where it `moves` by itself, that is asked whenever it is drawn.
-    """
-    from rich import progress as rich
-    from rich.console import Console
-
-    class Moving(rich.Progress):
-        def get_renderables(self) -> Iterator[RenderableType]:
-            if moves is not None:
-                for one in self.tasks:
-                    one.completed = moves()
-            yield from super().get_renderables()
-
-    ends: tuple[rich.ProgressColumn, ...] = rich.MofNCompleteColumn(), rich.TimeRemainingColumn()
-    if says:
-        ends = rich.TextColumn("{task.fields[says]}"), rich.TimeElapsedColumn()
-    columns = rich.TextColumn(task), rich.BarColumn(), *ends
-    bar = Moving(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(task, total=total, says=says)
-    bar.start()
-    return bar

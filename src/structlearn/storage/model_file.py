@@ -34,13 +34,15 @@ FORMAT = "structlearn-model"
 #: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated;
 #: since 7, models may be inside a model; since 8, tokens may have arrays beside them; since 9, rows may be
 #: those of a table; since 10, weights may be 32-bit floats, and positions gaps; since 11, labels may have
-#: candidates by a tag dictionary, and tables dates and free text. A file without any of these is written as
-#: 3, for versions that read no more.
+#: candidates by a tag dictionary, tables dates and free text, and probabilities of rows may be calibrated.
+#: A file without any of these is written as 3, for versions that read no more.
 VERSION = 11
 _WITHOUT_NEWEST, _WITHOUT_FLOATS, _WITHOUT_TABLES, _WITHOUT_ARRAYS = 10, 9, 8, 7
 #: Transformers that version 11, and that version 9 has brought.
 _OF_COLUMNS = "TableTransformer"
 _OF_TABLES = {"ColumnTransformer", "FunctionTransformer", "OneHotEncoder", "SimpleImputer"}
+#: Estimators whose probabilities version 11 can calibrate.
+_OF_ROWS = {"BinaryClassifier", "MulticlassClassifier", "MultiLabelClassifier"}
 _WITHOUT_MODELS, _WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 6, 5, 4, 3
 #: Names of weights, also of models inside.
 _WEIGHTS = re.compile(rf"(bundled:[^:]*:)*weights(:{VALUE})?")
@@ -107,7 +109,8 @@ def _has_floats(packed: Mapping[str, np.ndarray]) -> bool:
 
 def _least_version(header: Mapping[str, Any]) -> int:
     steps = {step["name"] for step in header.get("row_map", ())}
-    if _has_candidates(header) or _OF_COLUMNS in steps:
+    of_rows = header["estimator"] in _OF_ROWS and "temperature_" in header["fitted"]
+    if of_rows or _has_candidates(header) or _OF_COLUMNS in steps:
         return VERSION
     if steps & _OF_TABLES:
         return _WITHOUT_FLOATS

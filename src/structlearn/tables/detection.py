@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.progress import counted
 from structlearn.core.sentences import Statement
 from structlearn.core.wording import count_of, list_names, quote
 from structlearn.tables.dates import order_of, parse_dates
@@ -34,6 +35,8 @@ _WORDS, _DISTINCT = 3.0, 0.5
 #: A level of text that fewer rows have is rare, unless that is more than one in so many rows.
 USUAL_MIN_FREQUENCY = 5
 _ONE_IN = 20
+#: From this share of numbers on, a column of categories may be meant otherwise.
+_MANY_NUMBERS = 0.5
 #: What columns are called that number the rows.
 _ROW_NUMBERS = {"id", "index", "row", "row_id", "rowid", "nr", "no", "number", "#", "unnamed: 0"}
 #: Squares of larger numbers are infinite.
@@ -78,9 +81,10 @@ class Verdict(NamedTuple):
 
 def detect(frame: Frame, wishes: Wishes) -> list[Verdict]:
     """Find out what each column of a table is."""
+    pairs = list(zip(frame.names, frame.columns))
     return [
         _detect(name, column, wishes, comma=frame.decimal_comma)
-        for name, column in zip(frame.names, frame.columns)
+        for name, column in counted(pairs, "looking at columns", len(pairs))
     ]
 
 
@@ -274,6 +278,23 @@ def _if_most(
     return Verdict(reading, remarks=(remark,))
 
 
+def _half_numbers(name: str, column: TextColumn, levels: list[str]) -> tuple[str, ...]:
+    """Return a remark on a column of text of which at least half the cells are numbers."""
+    if column.is_text:
+        return ()
+    n, counts = int(column.counts.sum()), column.counts
+    n_numbers = n - int(
+        counts[parse_numbers(levels, comma=bool(decimal_commas(levels, usual=False))).odd].sum()
+    )
+    if n_numbers < _MANY_NUMBERS * n:
+        return ()
+    advice = (
+        "Column {name} is taken as categories, although {share} of its {n} cells are numbers (to take it as "
+        "numbers, all others as missing: {number=})."
+    )
+    return (Statement(advice, name=quote(name), share=n_numbers, n=n, number=name),)
+
+
 def _is_infinite(cell: str) -> bool:
     try:
         return cell.isascii() and not isfinite(float(cell))
@@ -294,7 +315,7 @@ def _of_text(name: str, column: TextColumn, levels: list[str], wishes: Wishes) -
         advice = "Column {name} is read as free text, word by word ({category=} for whole values)."
         return Verdict(ColumnReading("text"), remarks=(Statement(advice, name=quote(name), category=name),))
     if most >= max(2, wishes.min_frequency):
-        return Verdict(ColumnReading("category"))
+        return Verdict(ColumnReading("category"), remarks=_half_numbers(name, column, levels))
     why = "its text is different in every row, as an identifier is"
     if most > 1:
         why = f"no {wishes.min_frequency} rows share a text of it"

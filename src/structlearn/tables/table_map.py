@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.progress import counted
 from structlearn.tables.frame import Column, Frame
 from structlearn.tables.maps import ColumnMap, ColumnRecipe, Features, Slot, learn_map
 from structlearn.tables.readings import ColumnReading, read_column
@@ -65,9 +66,10 @@ def learn_table(
     columns: Sequence[Column], readings: Sequence[ColumnReading | None], recipe: ColumnRecipe
 ) -> TableMap:
     """Learn the features of columns that were read; one without a reading has none."""
+    pairs = list(zip(columns, readings))
     maps = [
         None if reading is None else learn_map(column, reading, recipe)
-        for column, reading in zip(columns, readings)
+        for column, reading in counted(pairs, "learning columns", len(pairs))
     ]
     known = [one for one in maps if one is not None]
     busy = sum(1 if one.reading.kind != "date" else 4 for one in known)

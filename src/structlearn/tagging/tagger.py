@@ -212,7 +212,7 @@ class Tagger(StoredTagger, BaseEstimator):
         """Compare how right answers are with how sure the tagger is of them, on sentences with labels."""
         return self._fitted_estimator().reliability(self.rows(X), y)
 
-    def calibrate(self, X: Sentences, y: Labels) -> Calibration:
+    def calibrate(self, X: Sentences, y: Labels) -> Calibration[Confidence]:
         """Choose `temperature_` by the likelihood of sentences that were not trained on."""
         return self._fitted_estimator().calibrate(self.rows(X), y)
 

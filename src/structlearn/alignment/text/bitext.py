@@ -12,6 +12,7 @@ import numpy as np
 
 from structlearn.alignment.text.numbering import SHARED, Lookup, Numbering
 from structlearn.core.contract import Array
+from structlearn.core.progress import show_progress
 
 P = TypeVar("P", bound=Sequence[Iterable[str]])
 Sentences = TypeVar("Sentences", bound=Sequence[Sized])
@@ -239,14 +240,16 @@ def batches(pairs: Iterable[Sentences]) -> Iterator[list[Sentences]]:
     """Yield pairs in lists, small enough that the features of all their cells fit into memory."""
     batch: list[Sentences] = []
     cells = 0
-    for pair in pairs:
-        batch.append(pair)
-        cells += len(pair[0]) * len(pair[1])
-        if len(batch) == PAIRS_AT_ONCE or cells >= CELLS_AT_ONCE:
+    with show_progress("aligning") as step:
+        for pair in pairs:
+            batch.append(pair)
+            cells += len(pair[0]) * len(pair[1])
+            if len(batch) == PAIRS_AT_ONCE or cells >= CELLS_AT_ONCE:
+                yield batch
+                step.advance(len(batch), f"{step.done + len(batch):.0f} pairs")
+                batch, cells = [], 0
+        if batch:
             yield batch
-            batch, cells = [], 0
-    if batch:
-        yield batch
 
 
 def checked_pair(pair: P) -> P:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import count_of
+from structlearn.core.wording import count_of, shorten
+from structlearn.estimators.confidence.calibration import Reliability
 from structlearn.estimators.inputs.feature_names import listed_names, numbered_names
 from structlearn.reports import Page
+from structlearn.reports.page import HistogramBar
 from structlearn.reports.summaries import summary_row
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from structlearn.estimators.files.persistence import Bundle
     from structlearn.estimators.weights.top_weights import WeightGroup
 
+#: Most characters of a cell that are shown.
+LONGEST_CELL = 60
 #: Most columns of DATA that a row shows, most classes of a table of confusions, most groups of weights.
 MOST_COLUMNS, MOST_CLASSES, MOST_GROUPS = 12, 20, 20
 
@@ -36,14 +40,26 @@ def table_page(task: FlatTask, bundle: Bundle, path: Path, limit: int) -> Page:
     model, y, names = bundle.estimator, inputs.y, task.feature_names(bundle)
     predicted, soft = model.predict(inputs.X), task.soft_answers(bundle, inputs.X)
     wrong = task.how_wrong(bundle, y, predicted, soft)
-    page = Page(f"Answers of a model: {bundle.notes['task']}", f"{count_of(len(wrong), 'example')}.")
+    lead = f"{count_of(len(wrong), 'example')} of {path.name}."
+    page = Page(f"Answers of a model: {bundle.notes['task']}", lead)
     add_scores(page, task.judge(bundle, [inputs]))
     if soft is not None and soft.ndim == 2:
-        add_reliability(page, soft.max(axis=1), task.is_right(bundle, y, predicted), "answers")
-    add_weights(page, top_weights(model, 6, names, task.label_names(bundle)))
+        add_reliability(page, *task.judged_probabilities(bundle, y, predicted, soft))
+        if hasattr(model, "temperature_"):
+            page.text(f"The model was calibrated: its scores are divided by {model.temperature_:.4g}.")
+    if hasattr(model, "n_conformal_"):
+        n = count_of(model.n_conformal_, "row")
+        page.text(f"The model was conformalized with {n}: predict --coverage writes {task.cover_name}s.")
+    add_weights(page, _unmirrored(top_weights(model, 6, names, task.label_names(bundle))))
     worst = np.argsort(-wrong, kind="stable")[:limit]
-    gold, found = (list(task.lines(bundle, one)) for one in (y, predicted))
-    page.section("The rows it is most wrong about")
+    gold, found = (
+        [
+            _cell(value)
+            for value in (one.tolist() if task.target_kind == "numbers" else task.lines(bundle, one))
+        ]
+        for one in (y, predicted)
+    )
+    page.section("The rows it is most wrong about").text(task.wrongness)
     answers = {"how wrong": lambda i: f"{wrong[i]:.4g}", "gold": gold.__getitem__, "found": found.__getitem__}
     inner = bundle.notes.get("features")
     add_rows(
@@ -53,7 +69,7 @@ def table_page(task: FlatTask, bundle: Bundle, path: Path, limit: int) -> Page:
         inputs.X,
         numbered_names("index ", 1) if inner is None else listed_names(inner),
     )
-    return page.text(task.wrongness)
+    return page
 
 
 def add_scores(page: Page, scores: Scores) -> None:
@@ -81,32 +97,58 @@ def _add_confusions(page: Page, found: Confusions) -> None:
 
 
 def add_reliability(page: Page, sure: Array, right: Array, what: str) -> None:
-    """Add how often answers are right, by tenths of their probability."""
-    tenths = np.minimum((sure * 10).astype(int), 9)
-    rows = []
-    for k in np.unique(tenths).tolist():
-        own = tenths == k
-        shares = f"{sure[own].mean():.3f}", f"{right[own].mean():.3f}"
-        rows.append([f"{k / 10:.1f} to {(k + 1) / 10:.1f}", int(own.sum()), *shares])
-    page.section("Reliability").table(
-        ["probability", what, "mean probability", "share that is right"],
-        rows,
-        "If probabilities mean what they say, the last two columns agree.",
+    """Add how often answers are right (labels are on), by tenths of their probability."""
+    found = Reliability.of(np.column_stack([sure, right]))
+    most, yes = found.counts.max(), "on" if what == "labels" else "right"
+    bars = [
+        HistogramBar(
+            f"{k / 10:.1f} to {(k + 1) / 10:.1f}",
+            n * share / most,
+            n * (1 - share) / most,
+            [int(n), f"{mean:.3f}", f"{share:.3f}"],
+        )
+        for k, (n, mean, share) in enumerate(zip(*found))
+        if n
+    ]
+    page.section("Reliability").histogram(
+        ["probability", f"{what}: {yes}, and not", what, "mean probability", f"share that is {yes}"],
+        bars,
+        "If probabilities mean what they say, the last two columns agree. The mean difference is "
+        f"{found.error:.3f}.",
     )
 
 
 def add_weights(page: Page, groups: Sequence[WeightGroup]) -> None:
     """Add the largest weights of each group, and which way they point."""
     page.section("The largest weights")
-    page.text("A positive weight speaks for the label (or for a larger number), a negative one against it.")
     for group in groups[:MOST_GROUPS]:
         page.part(group.kind if group.of is None else f"{group.kind} {group.of}")
-        rows = [
-            [name, "▲ for" if weight > 0 else "▼ against", f"{weight:+.4g}"] for name, weight in group.weights
+        up, down = ("▲ more", "▼ less") if group.kind == "features" else ("▲ for it", "▼ against it")
+        most = max((abs(weight) for _, weight in group.weights), default=1.0)
+        bars = [
+            HistogramBar(
+                shorten(name, LONGEST_CELL),
+                max(weight, 0) / most,
+                max(-weight, 0) / most,
+                [up if weight > 0 else down, f"{weight:+.4g}"],
+            )
+            for name, weight in group.weights
         ]
-        page.table(["feature", "direction", "weight"], rows)
+        page.histogram(["feature", "size", "direction", "weight"], bars, "")
     if len(groups) > MOST_GROUPS:
         page.text(f"The first {MOST_GROUPS} of {len(groups)} groups of weights are shown.")
+
+
+def _unmirrored(groups: Sequence[WeightGroup]) -> Sequence[WeightGroup]:
+    """Leave out the first of two classes, if its weights are those of the second with the other sign."""
+    labels = [one for one in groups if one.kind == "label"]
+    if len(labels) != 2:
+        return groups
+    first, second = (dict(one.weights) for one in labels)
+    mirrored = first.keys() == second.keys() and all(
+        np.isclose(weight, -second[name], rtol=1e-3) for name, weight in first.items()
+    )
+    return [one for one in groups if one is not labels[0]] if mirrored else groups
 
 
 def add_rows(
@@ -130,7 +172,7 @@ def _cells(X: Any, i: int, n: int) -> list[str]:
 
 
 def _cell(value: object) -> str:
-    """Return a value as text: six digits of a number, nothing for what is missing."""
+    """Return a value as text: six digits of a number, nothing for what is missing, the start of long text."""
     if value is None or value != value:  # NaN
         return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else shorten(str(value), LONGEST_CELL)

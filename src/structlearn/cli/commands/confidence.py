@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
 from structlearn.cli.tasks.task import Inputs, Task
 from structlearn.estimators.confidence.conformal import check_coverage
+from structlearn.estimators.confidence.rows import check_tempered
 from structlearn.estimators.files.persistence import Bundle
 
 #: A sentence's words, or None of data without words.
@@ -23,14 +24,12 @@ class AnswerForm(ABC):
     """A form of answers that only labellings have."""
 
     flag: str
-    #: whether it takes a distribution over labellings
-    probable = True
 
     def check(self, bundle: Bundle, task: Task) -> None:
         """Raise ValueError if the model cannot answer in this form, before data is read."""
-        check_confident(bundle, task, self.flag, probable=self.probable)
+        check_confident(bundle, task, self.flag)
 
-    def pages(self, bundle: Bundle, inputs: Inputs) -> Iterator[str]:
+    def pages(self, task: Task, bundle: Bundle, inputs: Inputs) -> Iterator[str]:
         """Return what is written, as pieces of text."""
         return self._pages(bundle.estimator, inputs.X, words_of(inputs))
 
@@ -67,19 +66,24 @@ class Spans(AnswerForm):
 
 @dataclass(frozen=True)
 class Sets(AnswerForm):
-    """Blocks as those of the K best, below a line that says how many there are."""
+    """Blocks as those of the K best, below a line that says how many there are; of tables, a line per row."""
 
     coverage: float
     flag = "--coverage"
-    probable = False
 
     def check(self, bundle: Bundle, task: Task) -> None:
-        super().check(bundle, task)
+        check_covered(bundle, task, self.flag)
         if not hasattr(bundle.estimator, "conformal_scores_"):
             raise ValueError(
-                "The model has no sets yet; run structlearn conformalize on data that was used for nothing "
-                "else."
+                f"The model has no {task.cover_name}s yet; run structlearn conformalize on data that was "
+                "used for nothing else."
             )
+
+    def pages(self, task: Task, bundle: Bundle, inputs: Inputs) -> Iterator[str]:
+        if task.confident:
+            return super().pages(task, bundle, inputs)
+        lines = task.cover_lines(task.cover(bundle, inputs.X, self.coverage))
+        return (f"{line}\n" for line in lines)
 
     def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]:
         for i, (found, own) in enumerate(zip(estimator.predict_sets(X, self.coverage), words)):
@@ -108,15 +112,42 @@ def asked_form(
     return forms[0] if forms else None
 
 
-def check_confident(bundle: Bundle, task: Task, what: str, *, probable: bool) -> None:
-    """Raise ValueError if the model has no labellings or, if `probable`, no distribution over them."""
-    if not task.confident:
-        raise ValueError(
-            f"{what} goes with models of tag, chunk and ner; this is one of the task {bundle.notes['task']}."
-        )
+def check_confident(bundle: Bundle, task: Task, what: str) -> None:
+    """Raise ValueError if the model has no distribution over labellings."""
+    _check_task(bundle, task, what, lambda one: one.confident)
+    _check_loss(bundle, " of labellings")
+
+
+def check_calibrated(bundle: Bundle, task: Task) -> None:
+    """Raise ValueError if the model has no probabilities that `calibrate` can change."""
+    _check_task(bundle, task, "calibrate", lambda one: one.calibrated)
+    if task.confident:
+        _check_loss(bundle, " of labellings")
+    try:
+        check_tempered(bundle.estimator.loss_)
+    except AttributeError as error:
+        raise ValueError(*error.args) from None
+
+
+def check_covered(bundle: Bundle, task: Task, what: str) -> None:
+    """Raise ValueError if there are no sets with a guarantee for such models."""
+    _check_task(bundle, task, what, lambda one: one.covered)
+
+
+def _check_task(bundle: Bundle, task: Task, what: str, takes: Callable[[Task], bool]) -> None:
+    if takes(task):
+        return
+    from structlearn.cli.tasks.registry import TASKS
+
+    *names, last = (entry.name for entry in TASKS.values() if takes(entry.task))
+    known = f"{what} goes with models of {', '.join(names)} and {last}"
+    raise ValueError(f"{known}; this is one of the task {bundle.notes['task']}. {task.instead}".rstrip())
+
+
+def _check_loss(bundle: Bundle, of: str) -> None:
     loss = bundle.estimator.loss_
-    if probable and loss != "softmax":
-        raise ValueError(f"--loss {loss} has no probabilities of labellings; train with --loss softmax.")
+    if loss != "softmax":
+        raise ValueError(f"--loss {loss} has no probabilities{of}; train with --loss softmax.")
 
 
 def words_of(inputs: Inputs) -> Iterator[Words]:

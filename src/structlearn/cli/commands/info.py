@@ -14,7 +14,7 @@ from structlearn.cli.support.errors import handling_errors
 from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.options import Json, argument
 from structlearn.cli.support.outputs import print_figures
-from structlearn.core.wording import list_names, plain
+from structlearn.core.wording import count_of, list_names, plain
 
 _CLASSES_SHOWN = 20
 #: Largest weights, and labels whose largest weights are told.
@@ -71,6 +71,7 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
         yield "weights", file.shapes["weights"][0]
         yield "n_nonzero", file.n_nonzero("weights")
         yield from _classes(header)
+        yield from _confidence(header["fitted"])
         yield from _forms(header)
         yield "parameters", _parameters(header)
         for name, value in header["certificate"].items():
@@ -160,6 +161,14 @@ def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
     for side, form in zip(("source", "target"), header["fitted"]["forms_"]):
         yield f"{side} words", read_form(form)
+
+
+def _confidence(fitted: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield what `calibrate` and `conformalize` have set."""
+    if "temperature_" in fitted:
+        yield "calibrated", f"probabilities have the temperature {fitted['temperature_']:.4g}"
+    if "n_conformal_" in fitted:
+        yield "conformalized", f"predict --coverage goes by {count_of(fitted['n_conformal_'], 'example')}"
 
 
 def _classes(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

@@ -53,7 +53,11 @@ def predict(
     ] = False,
     coverage: Annotated[
         float | None,
-        option("C", "tag, chunk, ner: write sets of labellings that hold the true one so often (0.9)."),
+        option(
+            "C",
+            "Write what holds the truth so often (0.9): a set of classes or labellings, or an interval "
+            "(regress).",
+        ),
     ] = None,
     as_json: Annotated[
         bool,
@@ -86,20 +90,22 @@ def predict(
     --kbest writes, for each sentence, the K best labellings as blocks of `word TAB label` lines below a line
     `# sentence 0 rank 1 probability 0.8`. Both take --loss softmax. --coverage 0.9 writes, below such a line,
     all labellings of a set that holds the true one with this probability; the model must have been given to
-    conformalize before.
+    conformalize before. So must one of classify or regress, for which --coverage writes a line per row: the
+    classes of a set between commas, the most probable first, or the ends of an interval, with a tab between
+    them.
 
     --json writes one object per line and example: label, or labels (of a set, of tokens, nodes or pixels),
     heads and labels of a tree, links of a matching, number of regress, decision of decide; with --marginals
-    also probabilities by label.
+    also probabilities by label, and for classify and regress with --coverage also set or interval.
     """
     from structlearn.cli.commands.confidence import asked_form
     from structlearn.cli.support.objects import objects
     from structlearn.cli.tasks.lookup import open_model
 
     form = asked_form(marginals=marginals, kbest=kbest, spans=spans, coverage=coverage)
-    if as_json and form is not None:
-        raise ValueError(f"Give --json or {form.flag}, not both.")
     bundle, task = open_model(model)
+    if as_json and form is not None and (task.confident or coverage is None):
+        raise ValueError(f"Give --json or {form.flag}, not both.")
     out_file = (
         None
         if out is None or str(out) == "-"
@@ -113,12 +119,12 @@ def predict(
     data = input_file(data, format)
     pieces = task.pieces(data, bundle, labels=False)
     if as_json:
-        found = (objects(task, bundle, one.X, marginals=marginals) for one in pieces)
+        found = (objects(task, bundle, one.X, marginals=marginals, coverage=coverage) for one in pieces)
         write_output(map(in_json, chain.from_iterable(found)), out_file)
     elif form is None:
         task.write_all(bundle, pieces, out_file, marginals=marginals)
     else:
-        write_pieces(chain.from_iterable(form.pages(bundle, one) for one in pieces), out_file)
+        write_pieces(chain.from_iterable(form.pages(task, bundle, one) for one in pieces), out_file)
 
 
 @handling_errors()
@@ -158,6 +164,8 @@ def evaluate_model(
         say(
             f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
         )
+    if hasattr(bundle.estimator, "temperature_"):
+        say(f"Note: the probabilities are calibrated (temperature {bundle.estimator.temperature_:.4g}).")
     _print_scores(scores, as_json=as_json)
 
 

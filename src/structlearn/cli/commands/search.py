@@ -13,6 +13,7 @@ from typing import Any
 from structlearn.cli.commands.folds import Fold, FoldedExamples
 from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.cli.tasks.task import Inputs, Task, Training
+from structlearn.core.progress import show_progress
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.scikit import clone_unfitted
 from structlearn.reports.runs import Trainable
@@ -120,21 +121,29 @@ def search_settings(
     """Try all settings on all folds. The first fold decides how weak a lambda is tried, if none is given."""
     from sklearn.exceptions import ConvergenceWarning
 
-    for k, fold in enumerate(folds, 1):
-        training, judged = examples.training(fold.training), partial(examples.held_out, fold.held_out)
-        for setting in settings:
-            of = "".join(f", {name} {value}" for name, value in setting.options.items())
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
+    with show_progress("tuning") as step, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for k, fold in enumerate(folds, 1):
+            training, judged = examples.training(fold.training), partial(examples.held_out, fold.held_out)
+            for setting in settings:
+                place = f"Fold {k} of {len(folds)}{_spelled(setting.options)}"
+                step.reach(step.done, place.lower())
                 for j, (value, figures) in enumerate(setting.path(training, judged)):
                     score = metric.of(figures)
-                    tell(f"Fold {k} of {len(folds)}{of}, lambda {value:g}: {metric.name} {score:.4f}.")
+                    tell(f"{place}, lambda {value:g}: {metric.name} {score:.4f}.")
+                    step.advance(says=f"{place.lower()}, lambda {value:.2g}")
                     if k == 1:
                         setting.tried.append(Tried(value))
                     setting.tried[j].scores.append(score)
                     setting.tried[j].figures.append(figures)
                     if k == 1 and setting.values is None and _is_past(setting.tried, metric):
                         break
+            step.total = len(folds) * sum(len(one.tried) for one in settings)
+
+
+def _spelled(options: Mapping[str, object]) -> str:
+    """Return the options of a setting as they are said behind other words."""
+    return "".join(f", {name} {value}" for name, value in options.items())
 
 
 def _is_past(tried: Sequence[Tried], metric: Metric) -> bool:

@@ -24,6 +24,7 @@ from structlearn.cli.support.flags import said_by
 from structlearn.cli.support.stdin import by_its_name, forget_stdin
 from structlearn.core.errors import OracleError
 from structlearn.core.imports import after_import
+from structlearn.core.progress import one_command
 from structlearn.core.wording import plain
 
 MISUSE = 2
@@ -111,7 +112,7 @@ def handling_errors() -> Iterator[None]:
     bugs and keep their traceback.
     """
     try:
-        with _warnings_as_lines():
+        with _warnings_as_lines(), one_command():
             yield
         sys.stdout.flush()
     except KeyboardInterrupt as error:

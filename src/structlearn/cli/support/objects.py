@@ -11,8 +11,10 @@ from structlearn.core.contract import Array
 from structlearn.estimators.files.persistence import Bundle
 
 
-def objects(task: Task, bundle: Bundle, X: object, *, marginals: bool) -> Iterator[dict[str, object]]:
-    """Yield what is predicted for each example, and with how much probability."""
+def objects(
+    task: Task, bundle: Bundle, X: object, *, marginals: bool, coverage: float | None = None
+) -> Iterator[dict[str, object]]:
+    """Yield what is predicted for each example, with how much probability, and what covers the truth."""
     estimator = bundle.estimator
     answers = estimator.predict(X)
     tables: Iterable[Any] = repeat(None)
@@ -20,8 +22,9 @@ def objects(task: Task, bundle: Bundle, X: object, *, marginals: bool) -> Iterat
         proba = hasattr(estimator, "predict_proba") and not isinstance(answers, list)
         tables = estimator.predict_proba(X) if proba else estimator.predict_marginals(X)
     labels = task.label_names(bundle) or getattr(estimator, "classes_", None)
-    for answer, table in zip(answers, tables):
-        found = task.answer(bundle, answer)
+    covers = repeat(None) if coverage is None else task.cover(bundle, X, coverage)
+    for answer, table, cover in zip(answers, tables, covers):
+        found = task.answer(bundle, answer) | ({} if cover is None else {task.cover_name: cover})
         yield found if table is None else found | {"probabilities": _probabilities(labels, table)}
 
 

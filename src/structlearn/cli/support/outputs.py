@@ -7,11 +7,12 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structlearn.cli.support.flags import in_flags
+from structlearn.core.progress import without_progress
 from structlearn.core.wording import escape_unprintable
 from structlearn.storage.atomic import check_writable
 
@@ -49,7 +50,8 @@ def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
     from structlearn.data import written_text
 
     if out is None:
-        sys.stdout.writelines(pieces)
+        with without_progress() if sys.stdout.isatty() else nullcontext():
+            sys.stdout.writelines(pieces)
         return
     with _name_file_in_error(out), written_text(out) as stream:
         stream.writelines(pieces)

@@ -7,55 +7,49 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
-from scipy import sparse
 
 from structlearn import metrics
 from structlearn.cli.answers.confusions import confusions
 from structlearn.cli.answers.figures import class_scores, most_frequent_share, score_figures
 from structlearn.cli.support.errors import say
-from structlearn.cli.support.flags import in_flags
 from structlearn.cli.support.outputs import write_pieces
+from structlearn.cli.support.table_notes import (
+    check_columns,
+    check_format,
+    check_table_notes,
+    check_two_classes,
+    summary_of,
+    tell_remarks,
+)
 from structlearn.cli.tasks.label_table import table_of_labels, table_of_sets
 from structlearn.cli.tasks.labels import positions, set_rows, spelling
 from structlearn.cli.tasks.task import PACKED, Inputs, Scores, Task, Training, probability_lines
 from structlearn.core.contract import Array
-from structlearn.core.wording import count_of, list_names
+from structlearn.core.wording import list_names
 from structlearn.data import (
-    DataError,
     Table,
     read_csv_features,
     read_table,
     read_table_features,
     read_table_pieces,
 )
-from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, rows_format, seen_format
+from structlearn.data.file_formats import FILE_FORMATS, TABLE, rows_format
 from structlearn.data.tables.targets import TargetKind
+from structlearn.estimators.confidence.rows import label_reliability
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered_names
 from structlearn.estimators.inputs.nonlinear import in_turn, map_of_rows, nonlinear_steps
 from structlearn.estimators.inputs.tables import make_table_transformer
+from structlearn.problem.registry import LOSSES
 from structlearn.storage.model_file import refuse_damaged
-from structlearn.storage.schema import check_form
 from structlearn.tables.frame import Frame, join_frames
-from structlearn.tables.readings import KINDS, ColumnReading, count_kinds
+from structlearn.tables.readings import ColumnReading, count_kinds
 
 if TYPE_CHECKING:
     from structlearn.reports import Page
-
-#: What a model file says of its training data: of rows of numbers, and of a table.
-_OF_ROWS = {"n_features": int}
-#: `kinds` of columns are there where rows are those of a table (in version 0.2 `text`, columns of text);
-#: `left_out` columns were of no use.
-_OF_TABLE = {
-    "features": list[str],
-    "targets": list[str],
-    "text?": list[str],
-    "kinds?": [get_type_hints(ColumnReading)],
-    "left_out?": list[str],
-}
 
 #: A set of labels an example: the labels, or (of a table) a row of zeros and ones.
 LabelSets = Sequence[Sequence[object] | Array]
@@ -84,7 +78,7 @@ class FlatTask(Task):
                 )
         X, y = cast(Any, FILE_FORMATS[name].read_rows(path, multilabel=self.multilabel))
         notes = {"format": name, "n_features": X.shape[1]}
-        return Training(X, y, notes, {}, _summary(X), parameters=map_of_rows(self.options.nonlinear, X))
+        return Training(X, y, notes, {}, summary_of(X), parameters=map_of_rows(self.options.nonlinear, X))
 
     def _read_table(self, path: Path, target: str | None) -> Training:
         self.check_target(target)
@@ -99,13 +93,13 @@ class FlatTask(Task):
         )
         if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma
             raise ValueError(f"--target {target} names {len(table.target_names)} columns of {path}.")
-        tell(table.remarks)
+        tell_remarks(table.remarks)
         # In the notes: unlike lines of text, column names may hold line ends.
         names = {"features": table.feature_names, "targets": table.target_names}
         notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
         steps = nonlinear_steps(options.nonlinear, table.frame.shape)
         if options.no_scale and table.frame.is_complete and not steps:
-            return Training(table.X, table.y, notes, {}, _summary(table.X))
+            return Training(table.X, table.y, notes, {}, summary_of(table.X))
         transformer = make_table_transformer(
             scale=not options.no_scale,
             min_frequency=table.min_frequency,
@@ -115,7 +109,7 @@ class FlatTask(Task):
         )
         transformer = in_turn([transformer, *steps])
         notes["kinds"] = [asdict(one) for one in table.kinds.values()]
-        summary = f"{_summary(table.frame)} ({count_kinds(table.kinds.values())})"
+        summary = f"{summary_of(table.frame)} ({count_kinds(table.kinds.values())})"
         return Training(table.frame, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
 
     def _named_columns(self) -> dict[str, str | tuple[()]]:
@@ -148,7 +142,9 @@ class FlatTask(Task):
         found = super().training(path, target)
         if path.is_dir() and found.notes != {"format": PACKED}:
             with refuse_damaged(path):
-                _check_columns(found.notes)
+                check_columns(found.notes)
+        elif self.target_kind == "classes":
+            check_two_classes(path, found)
         return found
 
     def trim(self, estimator: Any, training: Training) -> Training:
@@ -160,7 +156,7 @@ class FlatTask(Task):
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read data in the format of the training file."""
         notes = bundle.notes
-        _check_format(path, notes["format"])
+        check_format(path, notes["format"])
         if notes["format"] != TABLE:
             known = FILE_FORMATS[notes["format"]]
             return Inputs(*known.read_rows(path, multilabel=self.multilabel, n_features=notes["n_features"]))
@@ -192,7 +188,7 @@ class FlatTask(Task):
         if path.is_dir() or notes["format"] != TABLE or "kinds" not in notes:
             yield from super().pieces(path, bundle, labels=labels)
             return
-        _check_format(path, TABLE)
+        check_format(path, TABLE)
         if bundle.estimator is not None:  # columns are found by their names here, and given without
             vars(bundle.estimator).pop("feature_names_in_", None)
         kinds = {name: ColumnReading(**one) for name, one in zip(notes["features"], notes["kinds"])}
@@ -212,21 +208,7 @@ class FlatTask(Task):
 
     def check_notes(self, bundle: Bundle) -> None:
         """Check the columns of the training file, which must be as many as the model has."""
-        model, notes = bundle.estimator, bundle.notes
-        _check_columns(notes)
-        n = len(notes["features"]) if notes["format"] == TABLE else notes["n_features"]
-        if n != model.n_features_in_:
-            raise ValueError(f"its notes name {n} features, but the model has {model.n_features_in_}")
-        n_targets = len(model.classes_) if self.multilabel else 1
-        if notes["format"] == TABLE and len(notes["targets"]) != n_targets:
-            raise ValueError(f"notes.targets must be {n_targets} names")
-        of_tables = "text" in notes or "kinds" in notes
-        if of_tables and not getattr(model.row_transformer, "of_tables", False):
-            raise ValueError("its notes name kinds of columns, but the model has no map for them")
-        if len(notes.get("kinds", notes.get("features", ()))) != len(notes.get("features", ())):
-            raise ValueError("notes.kinds must be as many as notes.features")
-        if any(one["kind"] not in KINDS for one in notes.get("kinds", ())):
-            raise ValueError("notes.kinds names a kind of columns that is none")
+        check_table_notes(bundle, len(bundle.estimator.classes_) if self.multilabel else 1)
 
     def feature_names(self, bundle: Bundle) -> Names:
         """Return the header of a table; in a libsvm file features have numbers, from 1."""
@@ -245,9 +227,11 @@ class FlatTask(Task):
     def how_wrong(self, bundle: Bundle, y: Any, predicted: Any, soft: Array | None) -> Array:
         """Return a number per example that is larger for answers that are more wrong."""
 
-    def is_right(self, bundle: Bundle, y: Any, predicted: Any) -> Array:
-        """Return whether each answer is right."""
-        return self.how_wrong(bundle, y, predicted, None) == 0
+    def judged_probabilities(
+        self, bundle: Bundle, y: Any, predicted: Any, soft: Array
+    ) -> tuple[Array, Array, str]:
+        """Return probabilities of answers, whether they are right, and what such answers are called."""
+        return soft.max(axis=1), self.how_wrong(bundle, y, predicted, None) == 0, "answers"
 
     @abstractmethod
     def check_target(self, target: str | None) -> None:
@@ -261,7 +245,11 @@ class Classify(FlatTask):
     packed = "classes"
     multilabel = False
     target_kind = "classes"
-    wrongness = "How wrong an answer is: 1 minus the probability of the gold class; 0 or 1 without any."
+    calibrated = covered = True
+    wrongness = (
+        "How wrong an answer is: 1 minus the probability of the gold class or, where the model has no "
+        "probabilities, 1 for a wrong class."
+    )
 
     def how_wrong(self, bundle: Bundle, y: Array, predicted: Array, soft: Array | None) -> Array:
         codes = positions(y.tolist(), bundle.estimator.classes_)
@@ -277,6 +265,16 @@ class Classify(FlatTask):
     def lines(self, bundle: Bundle, predicted: Array) -> Iterator[str]:
         """One label per line."""
         return map(str, predicted.tolist())
+
+    def held_out(self, bundle: Bundle, inputs: Inputs, path: Path) -> list[Any]:
+        """Return the class of each row; the estimator does not know all of them."""
+        spelled = spelling(bundle.estimator.classes_)
+        return [spelled(label) for label in inputs.y.tolist()]
+
+    def cover(self, bundle: Bundle, X: object, coverage: float) -> Iterable[Any]:
+        """Return the classes of each set, the most probable first."""
+        found: Iterable[Any] = bundle.estimator.predict_sets(X, coverage)
+        return found
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Yield the probabilities of the classes, one line per example."""
@@ -311,7 +309,8 @@ class MultiLabel(FlatTask):
 
     estimator = "MultiLabelClassifier"
     packed = "sets"
-    multilabel = True
+    multilabel = calibrated = True
+    instead = "structlearn calibrate corrects the probabilities of its labels, which predict --proba writes."
 
     def how_wrong(self, bundle: Bundle, y: LabelSets, predicted: LabelSets, soft: Array | None) -> Array:
         if bundle.notes["format"] != TABLE:
@@ -341,6 +340,13 @@ class MultiLabel(FlatTask):
             return (",".join(names[np.asarray(row, dtype=bool)]) for row in predicted)
         return (",".join(map(str, one)) for one in predicted)
 
+    def held_out(self, bundle: Bundle, inputs: Inputs, path: Path) -> Any:
+        """Return the labels of each row: a 0/1 matrix, or sets."""
+        if bundle.notes["format"] == TABLE:
+            return inputs.y
+        spelled = spelling(bundle.estimator.classes_)
+        return [{spelled(label) for label in one} for one in inputs.y]
+
     def answer(self, bundle: Bundle, predicted: Sequence[object] | Array) -> dict[str, object]:
         names = self.label_names(bundle)
         return {"labels": predicted if names is None else [one for one, on in zip(names, predicted) if on]}
@@ -350,6 +356,26 @@ class MultiLabel(FlatTask):
         table = bundle.notes["format"] == TABLE
         names = bundle.notes["targets"] if table else bundle.estimator.classes_.tolist()
         return probability_lines(names, bundle.estimator.predict_marginals(X))
+
+    def soft_answers(self, bundle: Bundle, X: object) -> Array | None:
+        model = bundle.estimator
+        return model.predict_marginals(X) if LOSSES[model.loss_].smooth else None
+
+    def soft_figures(self, bundle: Bundle, y: LabelSets, soft: Array) -> dict[str, float]:
+        """Return the mean log loss of single labels, on or off."""
+        return {"log_loss": -label_reliability(soft, self._on(bundle, y)).log_likelihood}
+
+    def judged_probabilities(
+        self, bundle: Bundle, y: LabelSets, predicted: LabelSets, soft: Array
+    ) -> tuple[Array, Array, str]:
+        return soft.ravel(), self._on(bundle, y).ravel(), "labels"
+
+    def _on(self, bundle: Bundle, y: LabelSets) -> Array:
+        """Return the 0/1 matrix of the labels that the model knows."""
+        if bundle.notes["format"] == TABLE:
+            return np.asarray(y)
+        rows = set_rows(y, [], bundle.estimator.classes_)
+        return np.stack(rows.gold)[:, : len(bundle.estimator.classes_)]
 
     def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
         """Return the share of right sets, the share of wrong single decisions, and F1 of single labels."""
@@ -371,30 +397,3 @@ class MultiLabel(FlatTask):
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the share of wrong decisions on single labels."""
         return values["hamming_loss"]
-
-
-def _check_columns(notes: Mapping[str, Any]) -> None:
-    """Raise ValueError unless notes name a format, and the columns of the file."""
-    check_form(notes, {"format": str}, "notes")
-    if notes["format"] not in [name for name, one in FILE_FORMATS.items() if one.rows or name == TABLE]:
-        raise ValueError(f"notes.format is {notes['format']!r}, which this version does not read")
-    check_form(notes, _OF_TABLE if notes["format"] == TABLE else _OF_ROWS, "notes")
-
-
-def _check_format(path: Path, expected: str) -> None:
-    """DataError if a file is clearly not of the format that the model was trained on."""
-    found = None if is_pipe(path) else seen_format(path)
-    if found is not None and found != expected:
-        looks, was = FILE_FORMATS[found].what, FILE_FORMATS[expected].what
-        raise DataError(f"{path} looks like {looks}; the model was trained on {was}.")
-
-
-def tell(remarks: Iterable[str]) -> None:
-    """Say what a user should know of a table."""
-    for one in remarks:
-        say(f"Note: {in_flags(one)}")
-
-
-def _summary(X: Array | sparse.csr_matrix | Frame) -> str:
-    noun = "column" if isinstance(X, Frame) else "feature"
-    return f"{count_of(X.shape[0], 'example')} with {count_of(X.shape[1], noun)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ class Regress(FlatTask):
     packed = "numbers"
     multilabel = False
     target_kind = "numbers"
+    covered = True
+    cover_name = "interval"
+    instead = "Its answers are numbers: structlearn conformalize prepares intervals for them."
     error_name = "root mean squared error"
     wrongness = "How wrong an answer is: the size of its error."
 
@@ -69,12 +72,24 @@ class Regress(FlatTask):
         """Yield one number per line."""
         return (format(value, ".10g") for value in predicted.tolist())
 
+    def cover(self, bundle: Bundle, X: object, coverage: float) -> Array:
+        """Return intervals, of shape (n, 2)."""
+        found: Array = bundle.estimator.predict_interval(X, coverage)
+        return found
+
+    def cover_lines(self, found: Iterable[Any]) -> Iterator[str]:
+        """Yield the ends of each interval, with a tab between them."""
+        return (f"{low:.10g}\t{high:.10g}" for low, high in found)
+
     def answer(self, bundle: Bundle, predicted: float) -> dict[str, object]:
         return {"number": predicted}
 
     def check_marginals(self, bundle: Bundle) -> None:
         """Refuse: a regressor answers with numbers."""
-        raise ValueError("A model of the task regress has no probabilities: its answers are numbers.")
+        raise ValueError(
+            "A model of the task regress has no probabilities: its answers are numbers. For intervals run "
+            "structlearn conformalize, then predict with --coverage 0.9."
+        )
 
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
         """Return the share of explained variance (nan for a single example), and sizes of the errors.

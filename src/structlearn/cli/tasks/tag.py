@@ -13,7 +13,7 @@ from structlearn.cli.tasks.constraints import constraints_for, parse_constraints
 from structlearn.cli.tasks.continuing import continue_model
 from structlearn.cli.tasks.doubts import check_columns, note_columns
 from structlearn.cli.tasks.tag_options import CELLS, ITEMS
-from structlearn.cli.tasks.tag_scores import check_seen, known_labels, tag_scores
+from structlearn.cli.tasks.tag_scores import check_seen, known_labels, tag_scores, whole_labellings
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training
 from structlearn.cli.tasks.with_models import columns_with, taggers_with
 from structlearn.core.contract import Array
@@ -56,7 +56,8 @@ class Tag(Task):
 
     estimator = "ChainClassifier"
     drawn = True
-    confident = True
+    confident = calibrated = covered = True
+    noun = "sentence"
     packed = "chain"
     #: whose defaults the templates are
     task: ClassVar[str] = "tag"
@@ -343,6 +344,10 @@ class Tag(Task):
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:
         """DataError if the file has a label (a type of spans) that training never saw."""
         check_seen(bundle.estimator.classes_, inputs, tag_type if self.spans else str)
+
+    def held_out(self, bundle: Bundle, inputs: Inputs, path: Path) -> list[list[Any]]:
+        """Return whole labellings; ValueError where a label is not known."""
+        return whole_labellings(path, inputs.y, bundle.estimator.classes_)
 
     def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
         """Return the shares of right tokens and sentences; for spans, precision, recall and F1 by type."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from structlearn import metrics
 from structlearn.cli.tasks.constraints import UNKNOWN
 from structlearn.cli.tasks.label_table import span_figures, token_figures
-from structlearn.cli.tasks.labels import positions
+from structlearn.cli.tasks.labels import positions, spelling
 from structlearn.cli.tasks.task import Inputs, Scores
 from structlearn.core.contract import Array
 from structlearn.core.wording import quote
@@ -21,6 +23,17 @@ def known_labels(y: Sequence[Array], classes: Array) -> list[Array]:
     if UNKNOWN in classes.tolist():
         return [np.ones(len(one), dtype=bool) for one in y]
     return [np.asarray([str(label) != UNKNOWN for label in one.tolist()], dtype=bool) for one in y]
+
+
+def whole_labellings(path: Path, y: Sequence[Array], classes: Array) -> list[list[Any]]:
+    """Return labellings spelled as the model's are; ValueError where a label is not known."""
+    if not all(one.all() for one in known_labels(y, classes)):
+        raise ValueError(
+            f"{path} has labels that are not known ({UNKNOWN}), but it takes whole labellings; leave these "
+            "sentences out."
+        )
+    spelled = spelling(classes)
+    return [[spelled(label) for label in one.tolist()] for one in y]
 
 
 def check_seen(classes: Array, inputs: Inputs, kind: Callable[[str], str]) -> None:

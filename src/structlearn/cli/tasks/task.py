@@ -86,6 +86,17 @@ class Task(ABC):
     #: whether its answers are labellings that `Confident` estimators are sure of
     confident: ClassVar[bool] = False
 
+    #: whether `calibrate` and whether `conformalize` take its models
+    calibrated: ClassVar[bool] = False
+    covered: ClassVar[bool] = False
+
+    #: what an example is called, and what `predict --coverage` writes for one
+    noun: ClassVar[str] = "row"
+    cover_name: ClassVar[str] = "set"
+
+    #: what else there is for models that `calibrate` or `conformalize` refuses, as a sentence
+    instead: ClassVar[str] = ""
+
     #: whether `show` draws its answers
     drawn: ClassVar[bool] = False
 
@@ -290,6 +301,21 @@ class Task(ABC):
     def label_names(self, bundle: Bundle) -> list[str] | None:
         """Return what labels are called, where that is not what the estimator has."""
         return None
+
+    def held_out(self, bundle: Bundle, inputs: Inputs, path: Path) -> Any:
+        """Return the labels of data for `calibrate` and `conformalize`, spelled as the model's are."""
+        return inputs.y
+
+    def cover(self, bundle: Bundle, X: object, coverage: float) -> Iterable[Any]:
+        """Return what holds the truth so often, for each row: a list of classes, or the ends of an interval.
+
+        Sets of labellings are written by `cli.commands.confidence`.
+        """
+        raise NotImplementedError
+
+    def cover_lines(self, found: Iterable[Any]) -> Iterator[str]:
+        """Yield what `cover` returned as lines: classes between commas."""
+        return (",".join(map(str, one)) for one in found)
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:  # noqa: B027  (most tasks take any)
         """Raise DataError for labels that training never saw, if they are a mistake of the file."""

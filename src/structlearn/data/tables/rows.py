@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from structlearn.core.wording import count_of, quote
+from structlearn.core.wording import count_of, list_names, quote
 from structlearn.data.file_formats import DELIMITERS
 from structlearn.data.text import BINARY, open_text
 from structlearn.storage.errors import DataError, StrPath
@@ -39,24 +40,25 @@ def open_rows(path: StrPath, name: StrPath) -> tuple[str, list[str], Rows]:
 
 
 def checked_header(path: StrPath, header: list[str]) -> list[str]:
-    """Return the names of columns; DataError for names that are missing or repeated.
+    """Return the names of columns; DataError for names that are repeated.
 
-    A first column without a name is called as pandas, which writes row numbers so, calls it.
+    A column without a name is called as pandas, which writes row numbers so, calls it.
     """
-    if len(header) > 1 and not header[0] and UNNAMED not in header:
-        header = [UNNAMED, *header[1:]]
-    known: set[str] = set()
-    for place, name in enumerate(header):
-        if not name:
-            raise DataError.at(path, 1, f"column {place + 1} has no name; name it, or delete it.")
-        if name in known:
-            raise DataError.at(path, 1, f"two columns are named {quote(name)}; rename one of them.")
-        known.add(name)
+    if not any(header):
+        raise DataError.at(path, 1, "no column has a name; write a line of names above the rows.")
+    header = [name or unnamed_column(place) for place, name in enumerate(header)]
+    several = [name for name, n in Counter(header).items() if n > 1]
+    if len(several) == 1:
+        raise DataError.at(path, 1, f"two columns are named {quote(several[0])}; rename one of them.")
+    if several:
+        named = list_names(map(quote, several))
+        raise DataError.at(path, 1, f"several columns have the same name: {named}; rename them.")
     return header
 
 
-#: What a first column without a name is called.
-UNNAMED = "Unnamed: 0"
+def unnamed_column(place: int) -> str:
+    """Return what a column without a name is called, by its place from 0."""
+    return f"Unnamed: {place}"
 
 
 def blocks(rows: Rows, size: int) -> Iterator[tuple[list[int], list[tuple[str, ...]]]]:

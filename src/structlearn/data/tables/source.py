@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
 from itertools import islice
 from typing import IO
 
@@ -67,7 +68,9 @@ class TableSource(ABC):
         what = (
             f"the {role} {quote(names[0])} is" if len(names) == 1 else f"the {role}s {list_names(names)} are"
         )
-        return self.wrong(None, f"{what} missing; the header has {list_names(self.header)}.")
+        near = [close for name in names for close in get_close_matches(name, self.header, n=1)]
+        advice = f" Did you mean {list_names(map(quote, near))}?" if near else ""
+        return self.wrong(None, f"{what} missing; the header has {list_names(self.header)}.{advice}")
 
 
 def open_table(path: StrPath) -> TableSource:

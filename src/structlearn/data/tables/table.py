@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from structlearn.core.contract import Array
 from structlearn.core.wording import quote
 from structlearn.data.scalars import is_number
+from structlearn.data.tables.rows import unnamed_column
 from structlearn.data.tables.source import TableSource, open_table
 from structlearn.data.tables.targets import TargetKind, read_targets
 from structlearn.storage.errors import DataError, StrPath
@@ -249,10 +250,11 @@ def without(names: Iterable[str], others: Iterable[str]) -> list[str]:
 
 def _check_names(source: TableSource, targets: list[str], wished: Mapping[str, list[str]]) -> None:
     """Raise DataError for columns that are named but not there, or in two roles."""
-    check_columns(source, "target column", targets)
+    others = without([name for names in wished.values() for name in names], targets)
+    misspelt = without(others, source.header)
+    check_columns(source, "column" if misspelt else "target column", [*targets, *misspelt])
     roles: dict[str, str] = {}
     for role, names in wished.items():
-        check_columns(source, "column", names)
         for name in names:
             if name in targets:
                 raise DataError(
@@ -278,9 +280,14 @@ def _odd_header(source: TableSource) -> list[str]:
         for name in source.header
         if not name.isdecimal() and (is_number(name) or (comma and not parse_numbers([name], comma=True).odd))
     ]
+    unnamed = [name for place, name in enumerate(source.header) if place and name == unnamed_column(place)]
+    remarks = [f"The header has no name for a column; it is called {quote(name)}." for name in unnamed[:3]]
     if not odd:
-        return []
-    return [f"The header has {quote(odd[0])} for a name; if line 1 is data, write a line of names above it."]
+        return remarks
+    return [
+        *remarks,
+        f"The header has {quote(odd[0])} for a name; if line 1 is data, write a line of names above it.",
+    ]
 
 
 def if_all_there(source: TableSource, names: Sequence[str]) -> list[str]:

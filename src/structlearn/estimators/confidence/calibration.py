@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import exp, log
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ N_BINS = 10
 #: Temperatures that are looked at; at an end of the range the likelihood has no optimum, or hardly one.
 LEAST, MOST = 0.05, 20.0
 _ACCURACY = 1e-4
+#: How sure a model is.
+C = TypeVar("C")
 
 
 class Reliability(NamedTuple):
@@ -56,12 +58,12 @@ class Confidence(NamedTuple):
     left_out: int
 
 
-class Calibration(NamedTuple):
+class Calibration(NamedTuple, Generic[C]):
     """What `calibrate` has found, and the same data before and after."""
 
     temperature: float
-    before: Confidence
-    after: Confidence
+    before: C
+    after: C
 
 
 def best_temperature(log_likelihood: Callable[[float], float]) -> float:

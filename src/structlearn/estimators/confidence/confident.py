@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from structlearn.estimators.confidence.calibration import (
     Reliability,
     best_temperature,
 )
-from structlearn.estimators.confidence.conformal import largest_score, outputs_above
+from structlearn.estimators.confidence.conformal import Conformal, largest_score, outputs_above
 from structlearn.estimators.files.attributes import count, numbers, positive
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, check_same_length
@@ -100,13 +100,6 @@ class Labellings(Protocol):
         """Return the spans of labellings that were given."""
 
 
-class Conformal(NamedTuple):
-    """What `conformalize` keeps: sorted scores of nonconformity that are finite, and of how many examples."""
-
-    scores: Array
-    n: int
-
-
 @dataclass(frozen=True, eq=False)
 class AnswerConfidence:
     """How sure a model is of its answers.
@@ -159,7 +152,7 @@ class AnswerConfidence:
 
     # ---- calibration -----------------------------------------------------------------------------------
 
-    def calibrate(self, X: Tables, y: Outputs) -> Calibration:
+    def calibrate(self, X: Tables, y: Outputs) -> Calibration[Confidence]:
         """Find the temperature by the likelihood of data that was not trained on; say what it changes."""
         before = self.reliability(X, y)
         if before.left_out == len(X):

@@ -11,13 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from structlearn.core.contract import Array
 
 #: What adding up in another order may change in a score.
 _ROUNDING = 1e-9
 _FIRST = 8
+
+
+class Conformal(NamedTuple):
+    """What `conformalize` keeps: sorted scores of nonconformity that are finite, and of how many examples."""
+
+    scores: Array
+    n: int
 
 
 def check_coverage(coverage: float) -> None:
@@ -31,21 +38,22 @@ def examples_needed(coverage: float) -> int:
     return ceil(round(coverage / (1.0 - coverage), 9))
 
 
-def largest_score(scores: Array, n: int, coverage: float) -> float:
+def largest_score(scores: Array, n: int, coverage: float, *, noun: str = "labellings") -> float:
     """Return the ceil((n + 1) coverage)-th smallest of n scores; `scores` are the finite ones, sorted.
 
-    ValueError if there are too few.
+    ValueError, about sets of this noun (or intervals), if there are too few.
     """
     check_coverage(coverage)
     if n < examples_needed(coverage):
+        what = "Intervals" if noun == "intervals" else "Sets"
         raise ValueError(
-            f"Sets of coverage {coverage:g} need {examples_needed(coverage)} examples in conformalize; it "
+            f"{what} of coverage {coverage:g} need {examples_needed(coverage)} examples in conformalize; it "
             f"had {n}."
         )
     place = ceil(round((n + 1) * coverage, 9))
     if place > len(scores):
         raise ValueError(
-            f"No set of labellings has coverage {coverage:g}: {n - len(scores)} of the {n} examples in "
+            f"No set of {noun} has coverage {coverage:g}: {n - len(scores)} of the {n} examples in "
             "conformalize have labels that the model does not know or does not allow."
         )
     return float(scores[place - 1])

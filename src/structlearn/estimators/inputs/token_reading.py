@@ -7,12 +7,13 @@ lists join names by ":". Sentences are read one at a time into compact integers;
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from typing import Any, Self, TypeAlias, TypeGuard
 
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.progress import counted
 from structlearn.core.wording import kind_of, quote
 from structlearn.estimators.inputs.token_arrays import TokenArrays, tokens_of
 
@@ -115,7 +116,7 @@ class TokenReader:
         """Read all sentences; ValueError for the first token that is not valid."""
         if isinstance(X, str | bytes | Mapping):
             raise ValueError(f"X must be a list of sentences, not {kind_of(X)}.")
-        for i, given in enumerate(X):
+        for i, given in enumerate(counted(X, "features", len(X)) if isinstance(X, Sized) else X):
             sentence = self.arrays.take(i, given)
             if not _is_sequence(sentence):
                 raise ValueError(f"Sentence {i} must be a list of tokens, not {kind_of(sentence)}.")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.progress import show_progress
 from structlearn.estimators.confidence.confident import Judged, Ranking, SpanSets
 from structlearn.estimators.inputs.allowed import Allowed, Limits, allowed_table
 from structlearn.estimators.inputs.checking import Tables, label_arrays
@@ -108,7 +109,15 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
                 found.append(self.classes[codes])
             return found
         shift = self.total_shift(scoring, limits.shift)
-        for first, last, codes in self.oracle(scoring).read(self.weights, self._codes, shift):
+        with show_progress("predicting", scoring.start[-1] // len(self.classes)) as step:
+
+            def read(parts: Array) -> Array:
+                codes = self._codes(parts)
+                step.advance(len(codes))
+                return codes
+
+            read_codes = self.oracle(scoring).read(self.weights, read, shift)
+        for first, last, codes in read_codes:
             limits.check(codes, first, last)
             labels, edges = self.classes[codes], scoring.start[first : last + 1] // len(self.classes)
             found += [labels[a:b] for a, b in pairwise((edges - edges[0]).tolist())]

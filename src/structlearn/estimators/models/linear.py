@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.progress import counted
 from structlearn.core.sentences import Statement
 from structlearn.estimators.choices import threads
 from structlearn.estimators.loss_choice import trained_loss
@@ -53,7 +54,8 @@ class LinearModel(Generic[S]):
         threshold = self.structure.threshold if self.loss == "sparsemax" else 0.0
         if threshold:
             shift = np.full(scoring.start[-1], -threshold)
-        return self.oracle(scoring).predict(self.weights, self.total_shift(scoring, shift))
+        found = self.oracle(scoring).predict(self.weights, self.total_shift(scoring, shift))
+        return iter(counted(found, "predicting", scoring.n_examples))
 
     def soft_parts(self, scoring: Scoring, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
         """Yield (i, local parts of the prediction function of the loss) for every example."""
@@ -65,7 +67,8 @@ class LinearModel(Generic[S]):
                 )
             )
         weights = self.weights if self.temperature == 1.0 else self.weights / self.temperature
-        return self.oracle(scoring, regularizer.record(self.structure)).predict(weights, shift)
+        found = self.oracle(scoring, regularizer.record(self.structure)).predict(weights, shift)
+        return iter(counted(found, "probabilities", scoring.n_examples))
 
     def with_temperature(self, temperature: float) -> Self:
         """Return the same model with another temperature."""

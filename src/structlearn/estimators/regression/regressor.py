@@ -18,6 +18,7 @@ from structlearn.core.sentences import ParameterError
 from structlearn.core.threads import blas_threads
 from structlearn.estimators.advice.columns import add_scaling_advice
 from structlearn.estimators.choices import check_number, check_run, one_of
+from structlearn.estimators.confidence.rows import COVERED, Intervals
 from structlearn.estimators.files.attributes import StoredForm, check_shape, count, number, numbers
 from structlearn.estimators.inputs.checking import check_sample_weight
 from structlearn.estimators.mapped import MappedRows
@@ -50,7 +51,7 @@ POSTERIORS = ("gaussian",)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
+class LinearRegressor(Intervals, MappedRows, Watchable, RegressorMixin, BaseEstimator):
     """Minimises P(w) = R(w) + sum_i p_i 1/2 (y_i - <w, x_i> - b)^2.
 
     The p_i are 1/n, or sample weights over their sum. R(w) is, with lambda = `regularization`,
@@ -106,6 +107,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     intercept_ : float
     noise_variance_ : float
     weights_, n_features_in_, certificate_, history_
+    conformal_scores_, n_conformal_ : after `conformalize`
     posterior_mean_, posterior_covariance_ : of the weights, for posterior="gaussian", as are the following
     prior_precision_, noise_precision_ : alpha and beta; `certificate_` is for lambda = alpha/(beta n)
     log_evidence_, evidence_path_ : log p(y | alpha, beta), at its maximum and the best so far of all maxima
@@ -145,6 +147,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
             "posterior_covariance_?": numbers,
             "_feature_means?": numbers,
             "_n_examples?": number,
+            **COVERED,
         },
         (None,),
     )
