@@ -30,6 +30,7 @@ from structlearn.alignment.gold.learning import (
     gold_of,
 )
 from structlearn.alignment.gold.new_pairs import OtherText, features_as_new, other_text
+from structlearn.alignment.gold.scores import ScoredEdges, is_rule, scores_of_features, scores_of_rule
 from structlearn.alignment.gold.vectors import (
     MappedVectors,
     Vectors,
@@ -48,6 +49,7 @@ from structlearn.alignment.text_statistics import TextStatistics
 from structlearn.alignment.uses.uses import AlignerUses
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
+from structlearn.core.threads import in_order
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
@@ -101,7 +103,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     checkpoint : path or `structlearn.solvers.Checkpoint`, optional
         Where the statistics are kept after each iteration, to go on from.
     n_jobs : int
-        Threads for the statistics.
+        Threads for the statistics, and for batches of pairs that are aligned; the results are the same.
     random_state : int, RandomState or None
 
     Attributes
@@ -347,8 +349,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         limit = LengthLimit(self.max_length)
         nothing: Words = ([], [])
         short = (pair if limit.admits(*checked_pair(pair)) else nothing for pair in pairs)
-        for batch in batches(short):
-            yield from self._align(batch, scores)
+        with in_order(self.n_jobs) as run:
+            for found in run(lambda batch: list(self._align(batch, scores)), batches(short)):
+                yield from found
         limit.warn("have no links")
 
     def unknown_words(self, pairs: Iterable[Words]) -> tuple[int, int]:
@@ -359,25 +362,33 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         return unknown, sum(side.tokens.size for side, _ in sides)
 
     def _align(self, batch: Sequence[Words], scores: bool) -> Iterator[Aligned]:
-        features = self.features(batch)
-        linked = self._best_cells(features)
+        edges = self.score_edges(batch)
+        linked = self._best_cells(edges)
         links = list(zip(linked.i.tolist(), linked.j.tolist()))
-        sure = self._sureness(features, linked).tolist() if scores else []
+        sure = self._sureness(edges, linked).tolist() if scores else []
         ends = np.searchsorted(linked.pair, np.arange(len(batch) + 1)).tolist()
         for first, last in pairwise(ends):
             yield Aligned(links[first:last], sure[first:last])
 
-    def _best_cells(self, features: EdgeFeatures) -> Cells:
+    def _best_cells(self, edges: ScoredEdges) -> Cells:
         """Return the cells with links, argmax <theta, z>; pairs without cells are passed over."""
-        shapes = features.bitext.shapes
+        shapes = edges.bitext.shapes
         shapes = shapes[shapes.all(axis=1)]
-        if not len(shapes):
-            return Cells.of(features.bitext, np.empty(0, dtype=np.int64))
+        if not len(shapes) or min(self.structure_.capacities) >= shapes.max():
+            return Cells.of(edges.bitext, np.flatnonzero(edges.theta > 0))  # no capacity is in the way
         record = Zero().record(self.structure_)
-        oracle = Oracle(record, PartScoring(features.F, shapes), structure=self.structure_)
-        found = oracle.maximizers(self.weights_, None, np.ones(len(shapes)))
+        oracle = Oracle(record, PartScoring(edges.theta[:, None], shapes), structure=self.structure_)
+        found = oracle.maximizers(np.ones(1), None, np.ones(len(shapes)))
         vertices = np.concatenate([one.vertices for one in found])
-        return Cells.of(features.bitext, np.flatnonzero(vertices > 0.5))
+        return Cells.of(edges.bitext, np.flatnonzero(vertices > 0.5))
+
+    def score_edges(self, pairs: Sequence[Words]) -> ScoredEdges:
+        """Return the scores of all edges of the pairs."""
+        if is_rule(self.weights_, self.feature_names_):
+            written = [self.write_pair(pair) for pair in pairs]
+            return scores_of_rule(self.statistics_, written, self.weights_, self.feature_names_)
+        features = self.features(pairs)
+        return scores_of_features(features, self.feature_names_, features.F @ self.weights_)
 
     def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
         """Return the features of all edges of the pairs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from structlearn.alignment.text.pairs import file_lines, read_tab_pairs
 from structlearn.core.registry import Registry
 from structlearn.core.wording import list_names, quote
 from structlearn.data import DataError
+from structlearn.data.compression import inner_name
 from structlearn.storage.errors import StrPath
 from structlearn.storage.schema import read_json
 
@@ -174,7 +174,7 @@ PAIR_FORMATS: Registry[PairFormat] = Registry(
 
 def format_by_name(path: StrPath, default: str) -> PairFormat:
     """Return the format that the ending of a file's name says, .gz set aside."""
-    name = PurePath(os.fspath(path)).name.lower().removesuffix(".gz")
+    name = PurePath(inner_name(path)).name.lower()
     return next(
         (one for one in PAIR_FORMATS.values() if name.endswith(one.suffixes or "\0")), PAIR_FORMATS[default]
     )

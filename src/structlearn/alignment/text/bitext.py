@@ -16,8 +16,8 @@ from structlearn.core.contract import Array
 P = TypeVar("P", bound=Sequence[Iterable[str]])
 Sentences = TypeVar("Sentences", bound=Sequence[Sized])
 
-#: Pairs whose features are held at once, and cells from which on they are enough.
-PAIRS_AT_ONCE, CELLS_AT_ONCE = 500, 1 << 19
+#: Pairs whose features are held at once, and cells from which on they are enough: 3 MB, near the processor.
+PAIRS_AT_ONCE, CELLS_AT_ONCE = 500, 1 << 13
 
 
 class Vocabulary:

@@ -94,8 +94,9 @@ def clean_files(
 ) -> dict[str, int]:
     """Clean two line-aligned files into two others, both written whole or not at all.
 
-    Both are the source side and the target side, plain or (by their names) .gz. By default only empty, very
-    long and lopsided pairs are dropped or split. Returns the numbers of what is named in `COUNTED`.
+    Both are the source side and the target side, plain or (by their names) .gz or .zst. By default only
+    empty, very long and lopsided pairs are dropped or split. Returns the numbers of what is named in
+    `COUNTED`.
     """
     counts: Counter[str] = Counter()
     lines = ((left, right) for _, left, right in paired_lines(*sources))

@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 
 
 def file_lines(path: Path, *, whole: bool = False) -> Lines:
-    """Return the numbered lines of a file, plain or .gz; of the standard input if `path` is `-`."""
+    """Return the numbered lines of a file, plain, .gz or .zst; of the standard input if `path` is `-`."""
     if os.fspath(path) != "-":
         return open_text(path, whole=whole)
     return numbered_lines("-", standard_input(), whole=whole)
@@ -36,7 +36,7 @@ def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
     Parameters
     ----------
     source, target : str or path
-        Line-aligned UTF-8 text files, plain or .gz; one of them may be `-`, the standard input.
+        Line-aligned UTF-8 text files, plain, .gz or .zst; one of them may be `-`, the standard input.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def read_tab_pairs(path: Path, *, allow_empty: bool = False) -> Iterator[tuple[P
     Parameters
     ----------
     path : str or path
-        A UTF-8 text file, plain or .gz, or `-` for the standard input.
+        A UTF-8 text file, plain, .gz or .zst, or `-` for the standard input.
     allow_empty : bool
         Whether a sentence may have no words; if not, it is an error.
 

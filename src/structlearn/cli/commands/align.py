@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 align = typer.Typer(rich_markup_mode=None)
 
 Source = Annotated[
-    Path, option("FILE", "Source sentences, one per line, plain or .gz; - for stdin.", "--src")
+    Path, option("FILE", "Source sentences, one per line, plain, .gz or .zst; - for stdin.", "--src")
 ]
 Target = Annotated[Path, option("FILE", "Their translations, line by line; one side may be -.", "--tgt")]
 
@@ -111,9 +111,12 @@ def _beside(prefix: Path, source: Path, target: Path) -> tuple[Path, Path]:
 
 
 def _suffix(path: Path) -> str:
-    archive = path.suffix if path.suffix.lower() == ".gz" else ""
-    inner = Path(path.name.removesuffix(archive)).suffix
-    return f"{inner}{archive}" if inner else ""
+    from structlearn.data.compression import inner_name
+
+    whole = path.name
+    inner = inner_name(whole)
+    kind = Path(inner).suffix
+    return f"{kind}{whole[len(inner) :]}" if kind else ""
 
 
 def _tokenizer(kind: Tokenize, language: str | None, path: Path, option: str) -> Tokenizer:
@@ -132,7 +135,9 @@ def _language(path: Path) -> str | None:
 
     .e is English, .f French, else two letters.
     """
-    code = _suffix(path).removesuffix(".gz").lstrip(".").lower()
+    from structlearn.data.compression import inner_name
+
+    code = Path(inner_name(path.name)).suffix.lstrip(".").lower()
     return {"e": "en", "f": "fr"}.get(code, code if len(code) == 2 and code.isalpha() else None)
 
 

@@ -24,7 +24,7 @@ from structlearn.cli.commands.pair_text import (
 from structlearn.cli.support.errors import fitting, handling_errors, say
 from structlearn.cli.support.flags import said_by
 from structlearn.cli.support.groups import spread_groups
-from structlearn.cli.support.options import Json, ModelOut, PageOut, option, switch
+from structlearn.cli.support.options import Jobs, Json, ModelOut, PageOut, option, switch
 from structlearn.cli.support.outputs import (
     check_output,
     output_file,
@@ -323,6 +323,7 @@ def apply(
         option("F", "pharaoh, naacl, tsv, jsonl or tmx.  [default: by the name of --out, else pharaoh]"),
     ] = None,
     max_length: MaxLength = 200,
+    jobs: Jobs = 1,
 ) -> None:
     """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
 
@@ -332,11 +333,14 @@ def apply(
     """
     from structlearn.alignment.files.pair_files import PAIR_FORMATS, format_by_name
     from structlearn.alignment.text.pairs import LengthLimit
+    from structlearn.estimators.choices import threads
 
     out_file = output_file(out, [model, *text.files()])
     kind = format_by_name(out or "-", "pharaoh") if format is None else PAIR_FORMATS.entry(format)
     limit = LengthLimit(max_length)
-    rows = aligned_pairs(load_aligner(model), text.read(), limit, scores=scores)
+    rows = aligned_pairs(
+        load_aligner(model).set_params(n_jobs=threads(jobs)), text.read(), limit, scores=scores
+    )
     write_pieces(kind.write(rows, text.languages), out_file)
     warn_of_length(limit, "were left unaligned")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Model = Annotated[Path, argument("MODEL", "A file that `align train` wrote.")]
 Out = Annotated[
-    Path | None, option("FILE", "File to write, .gz by its name; - is stdout.  [default: stdout]")
+    Path | None, option("FILE", "File to write, .gz or .zst by its name; - is stdout.  [default: stdout]")
 ]
 MaxLength = Annotated[
     int, option("N", "A pair with a longer side is passed over: long ones are slow.", min=1)
@@ -33,7 +33,8 @@ class TextFiles:
     """Two line-aligned files, or one file that holds both sides."""
 
     source: Annotated[
-        Path | None, option("FILE", "Source sentences, one per line, plain or .gz; - for stdin.", "--src")
+        Path | None,
+        option("FILE", "Source sentences, one per line, plain, .gz or .zst; - for stdin.", "--src"),
     ] = None
     target: Annotated[
         Path | None, option("FILE", "Their translations, line by line; one side may be -.", "--tgt")
