@@ -21,7 +21,7 @@ import numpy as np
 
 from structlearn.alignment.gold.features import EdgeFeatures
 from structlearn.alignment.gold.learning import GoldPairs, Setting, fit_links
-from structlearn.alignment.gold.scores import ScoredEdges, scores_of_features
+from structlearn.alignment.gold.scores import Cells, ScoredEdges, best_cells, scores_of_features
 from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.links import Links
 from structlearn.alignment.statistics.lexicon import Lexicon
@@ -43,22 +43,6 @@ _MOST = 7.0
 _STEPS = 30
 #: Gold pairs lose up to this share of their words, to be as free as translations may be.
 _LOST = 0.5
-
-
-class Cells(NamedTuple):
-    """Some cells of a bitext: their numbers, their pairs, and their places in these."""
-
-    number: Array
-    pair: Array
-    i: Array
-    j: Array
-
-    @classmethod
-    def of(cls, bitext: Bitext, number: Array) -> Cells:
-        """Return the cells of these numbers."""
-        pair = np.searchsorted(bitext.cell_start, number, side="right") - 1
-        i, j = np.divmod(number - bitext.cell_start[pair], bitext.target.lengths[pair])
-        return cls(number, pair, i, j)
 
 
 def evidence(edges: ScoredEdges, lexicon: Lexicon, slope: float, cells: Cells) -> Array:
@@ -212,9 +196,8 @@ class CalibratedLinks:
         confidence_: Array
 
         def score_edges(self, pairs: Sequence[Words]) -> ScoredEdges: ...
-        def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures: ...
+        def features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures: ...
         def write_pair(self, pair: Words) -> tuple[list[str], list[str]]: ...
-        def _best_cells(self, edges: ScoredEdges) -> Cells: ...
 
     def confidences(self, pairs: Sequence[Words]) -> list[Array]:
         """Return the (m, n) table of each pair.
@@ -223,7 +206,7 @@ class CalibratedLinks:
         """
         edges = self.score_edges(pairs)
         table = np.clip(self.slope_ * edges.theta + 0.5, 0.0, 1.0)
-        linked = self._best_cells(edges)
+        linked = best_cells(self.structure_, edges)
         table[linked.number] = self._sureness(edges, linked)
         return edges.bitext.tables(table)
 
@@ -255,8 +238,8 @@ class CalibratedLinks:
         freer = drop_words(pairs, links, features.bitext.tables(surplus))
         found = [
             self._judge_links(features, links, held_out),
-            self._judge_links(forgetful._features(pairs, surplus), links, held_out),
-            self._judge_links(self._features(freer.pairs, freer.surplus), freer.links, held_out),
+            self._judge_links(forgetful.features(pairs, surplus), links, held_out),
+            self._judge_links(self.features(freer.pairs, freer.surplus), freer.links, held_out),
         ]
         rows, right = (np.concatenate(column) for column in zip(*found))
         self.confidence_ = fit_coefficients(rows, right)

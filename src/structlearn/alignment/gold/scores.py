@@ -15,9 +15,29 @@ from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
 from structlearn.alignment.text.bitext import Bitext
 from structlearn.core.contract import Array
+from structlearn.problem.oracle import Oracle
+from structlearn.problem.regularizers import Zero
+from structlearn.scoring import PartScoring
+from structlearn.structures import Matching
 
 #: The features that the rule without gold links uses.
 RULE = ("constant", "mean")
+
+
+class Cells(NamedTuple):
+    """Some cells of a bitext: their numbers, their pairs, and their places in these."""
+
+    number: Array
+    pair: Array
+    i: Array
+    j: Array
+
+    @classmethod
+    def of(cls, bitext: Bitext, number: Array) -> Cells:
+        """Return the cells of these numbers."""
+        pair = np.searchsorted(bitext.cell_start, number, side="right") - 1
+        i, j = np.divmod(number - bitext.cell_start[pair], bitext.target.lengths[pair])
+        return cls(number, pair, i, j)
 
 
 class ScoredEdges(NamedTuple):
@@ -51,3 +71,15 @@ def scores_of_rule(
     mean = posteriors.mean().astype(np.float64)
     agreement = posteriors.agreement().astype(np.float64)
     return ScoredEdges(bitext, constant + slope * mean, agreement, mean, found.dice)
+
+
+def best_cells(structure: Matching, edges: ScoredEdges) -> Cells:
+    """Return the cells with links, argmax <theta, z>; pairs without cells are passed over."""
+    shapes = edges.bitext.shapes
+    shapes = shapes[shapes.all(axis=1)]
+    if not len(shapes) or min(structure.capacities) >= shapes.max():
+        return Cells.of(edges.bitext, np.flatnonzero(edges.theta > 0))  # no capacity is in the way
+    oracle = Oracle(Zero().record(structure), PartScoring(edges.theta[:, None], shapes), structure=structure)
+    found = oracle.maximizers(np.ones(1), None, np.ones(len(shapes)))
+    vertices = np.concatenate([one.vertices for one in found])
+    return Cells.of(edges.bitext, np.flatnonzero(vertices > 0.5))

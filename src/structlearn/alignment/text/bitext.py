@@ -254,7 +254,8 @@ def checked_pair(pair: P) -> P:
     if _is_no_list(pair) or len(pair) != 2 or any(map(_is_no_list, pair)):
         raise ValueError(
             "A pair is two lists of words, source and target, such as "
-            '("the house".split(), "la maison".split()); got something else.'
+            '("the house".split(), "la maison".split()); got something else. To give texts, '
+            'set tokenize="simple".'
         )
     return pair
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from structlearn.alignment.text.pairs import Path, paired_lines
-from structlearn.alignment.text.tokenizers import Tokenizer, split_at_blanks
+from structlearn.alignment.text.tokenizers import AT_BLANKS, Tokenizer
 from structlearn.data import written_text
 
 Sides = tuple[list[str], list[str]]
@@ -47,8 +47,8 @@ class CleaningRules:
         `max_length`; 0 splits none
     """
 
-    tokenize_source: Tokenizer = split_at_blanks
-    tokenize_target: Tokenizer = split_at_blanks
+    tokenize_source: Tokenizer = AT_BLANKS
+    tokenize_target: Tokenizer = AT_BLANKS
     lowercase: bool = False
     strip_accents: bool = False
     min_length: int = 1
