@@ -28,6 +28,7 @@ from common import DATA, machine, note, recorded
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.files.pair_files import read_pair_file
 from structlearn.alignment.gold.confidence import EVIDENCE, fit_coefficients, link_probabilities
+from structlearn.alignment.gold.scores import best_cells
 from structlearn.alignment.links import Links, read_links
 
 LANGUAGES = ("it", "nl", "hu")
@@ -78,9 +79,9 @@ def loose(gold: Gold, share: float) -> Gold:
 
 def rows(aligner: Aligner, pairs: list[Any], links: list[Links]) -> tuple[np.ndarray, np.ndarray]:
     """The evidence of the predicted links, and whether they are right."""
-    features = aligner.features(pairs)
-    linked = aligner._best_cells(features)
-    found = aligner._evidence(features, features.F[linked.number] @ aligner.weights_, linked)
+    edges = aligner.score_edges(pairs)
+    linked = best_cells(aligner.structure_, edges)
+    found = aligner._evidence(edges, linked)
     right = [
         (i, j) in links[k].possible for k, i, j in zip(linked.pair, linked.i.tolist(), linked.j.tolist())
     ]

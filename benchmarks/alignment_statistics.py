@@ -160,8 +160,7 @@ def compile_all(n_jobs):
     bitext = Bitext.from_pairs(pairs)
     for agreement in (False, True):
         statistics = AlignmentStatistics.train(bitext, EMSettings(1, 1, agreement), n_jobs=n_jobs)
-    statistics.posteriors(bitext)
-    statistics.pair_statistics(bitext)
+    statistics.of_cells(bitext)
 
 
 def hansards(n_jobs):

@@ -1,5 +1,7 @@
 """Confidences: what speaks for a link, and coefficients that make probabilities of it."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -17,6 +19,7 @@ from structlearn.alignment.gold.confidence import (
     without_own_words,
 )
 from structlearn.alignment.links import Links
+from structlearn.alignment.text import bitext
 
 N_TRAIN = 120
 
@@ -38,11 +41,11 @@ def rule(pairs):
 
 def test_evidence_is_what_its_names_say(rule):
     pair = ["the", "house", "xyzzy"], ["la", "maison", "plugh", "ici"]
-    features = rule.features([([], ["x"]), pair])
+    features = rule.score_edges([([], ["x"]), pair])
     cells = Cells.of(features.bitext, np.arange(12))
     np.testing.assert_array_equal(cells.i, np.repeat([0, 1, 2], 4))
     np.testing.assert_array_equal(cells.pair, 1)
-    rows = rule._evidence(features, features.F @ rule.weights_, cells)
+    rows = rule._evidence(features, cells)
     x = dict(zip(EVIDENCE, rows.reshape(3, 4, -1).transpose(2, 0, 1), strict=True))
     lexicon, words = rule.statistics_.lexicon, rule.statistics_
     e, f = words.source_words.encode(["house"])[0], words.target_words.encode(["maison"])[0]
@@ -55,6 +58,21 @@ def test_evidence_is_what_its_names_say(rule):
     np.testing.assert_array_equal(np.argwhere(x["both_unknown"]), [[2, 2]])
     np.testing.assert_allclose(x["unknown_share"], 2 / 7)
     np.testing.assert_allclose(x["covered"], 2 * features.agreement.sum() / 7)
+
+
+def test_scores_of_the_rule_are_those_of_all_features(rule, pairs):
+    found = rule.score_edges(pairs[:20])
+    features = rule.features(pairs[:20])
+    np.testing.assert_allclose(found.theta, features.F @ rule.weights_, atol=1e-6)
+    np.testing.assert_allclose(found.agreement, features.agreement, atol=1e-6)
+    np.testing.assert_allclose(found.mean, features.mean, atol=1e-6)
+    np.testing.assert_array_equal(found.dice, features.F[:, rule.feature_names_.index("dice")])
+
+
+def test_threads_align_in_order(rule, pairs, monkeypatch):
+    monkeypatch.setattr(bitext, "PAIRS_AT_ONCE", 7)
+    several = copy(rule).set_params(n_jobs=3)
+    assert several.predict_scores(iter(pairs)) == rule.predict_scores(pairs)
 
 
 def test_coefficients_minimise_the_loss():

@@ -148,7 +148,7 @@ def test_saved_as_arrays_and_pruned(bitext, statistics):
 
 def test_pair_statistics_are_those_of_the_words(bitext, statistics):
     asked = statistics.encode([(["e2", "new"], ["F2", "F3"])])
-    found = statistics.pair_statistics(asked)
+    _, found = statistics.of_cells(asked)
     e, f = statistics.source_words.encode(["e2"])[0], statistics.target_words.encode(["F2"])[0]
     with_e = [s for s in range(len(bitext)) if e in bitext.source.words(s, s + 1)]
     with_f = [s for s in range(len(bitext)) if f in bitext.target.words(s, s + 1)]

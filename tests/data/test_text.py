@@ -1,6 +1,7 @@
 import gzip
 import io
 import os
+import sys
 import tracemalloc
 from collections import deque
 
@@ -29,8 +30,25 @@ def test_only_newlines_end_a_line(write):
     assert list(open_text(write("a\u2028b\x0cc\x85d\n"))) == [(1, "a\u2028b\x0cc\x85d")]
 
 
-def test_gzip(write):
-    assert list(open_text(write(gzip.compress("é\nb\n".encode()), "x.GZ"))) == [(1, "é"), (2, "b")]
+def pack(content, ending):
+    if ending == ".gz":
+        return gzip.compress(content)
+    return pytest.importorskip("zstandard").ZstdCompressor(write_checksum=True).compress(content)
+
+
+def unpack(content, ending):
+    if ending == ".gz":
+        return gzip.decompress(content)
+    return pytest.importorskip("zstandard").ZstdDecompressor().decompressobj().decompress(content)
+
+
+PACKED = pytest.mark.parametrize("ending", [".gz", ".zst"])
+
+
+@PACKED
+def test_packed_text(write, ending):
+    whole = pack("é\n".encode(), ending) + pack(b"b\n", ending)
+    assert list(open_text(write(whole, f"x{ending.upper()}"))) == [(1, "é"), (2, "b")]
 
 
 def test_missing_file_is_refused_at_once(tmp_path):
@@ -58,30 +76,33 @@ def test_encoding_error_names_file_and_line(write):
         next(lines)
 
 
-def test_damaged_archives(write):
-    with pytest.raises(DataError, match=r"plain\.gz, line 1: the file cannot be read further"):
-        list(open_text(write(b"not an archive", "plain.gz")))
-    whole = gzip.compress(os.urandom(2000).hex().encode())
-    with pytest.raises(DataError, match=r"cut\.gz, line 1: the file cannot be read further"):
-        list(open_text(write(whole[:-500], "cut.gz")))
-    with pytest.raises(DataError, match=r"bent\.gz, line 1: the file cannot be read further"):
-        list(open_text(write(whole[:100] + b"\xff" * 100 + whole[200:], "bent.gz")))
+@PACKED
+def test_damaged_archives(write, ending):
+    with pytest.raises(DataError, match=rf"plain\{ending}, line 1: the file cannot be read further"):
+        list(open_text(write(b"not an archive", f"plain{ending}")))
+    whole = pack(os.urandom(2000).hex().encode(), ending)
+    with pytest.raises(DataError, match=rf"cut\{ending}, line 1: the file cannot be read further"):
+        list(open_text(write(whole[:-500], f"cut{ending}")))
+    with pytest.raises(DataError, match=rf"bent\{ending}, line 1: the file cannot be read further"):
+        list(open_text(write(whole[:100] + b"\xff" * 100 + whole[200:], f"bent{ending}")))
 
 
-def test_a_damaged_archive_gives_all_lines_before_the_damage(write):
-    rows = np.random.default_rng(0).integers(10**9, size=20_000).tolist()
-    whole = gzip.compress("".join(f"{row}\n" for row in rows).encode())
+@PACKED
+def test_a_damaged_archive_gives_all_lines_before_the_damage(write, ending):
+    rows = np.random.default_rng(0).integers(10**9, size=60_000).tolist()
+    whole = pack("".join(f"{row}\n" for row in rows).encode(), ending)
     taken = []
     with pytest.raises(DataError, match=r"line [0-9]+: the file cannot be read further") as told:
-        taken.extend(open_text(write(whole[: len(whole) // 2], "half.gz")))
+        taken.extend(open_text(write(whole[: len(whole) // 2], f"half{ending}")))
     assert len(taken) > 9000
     assert taken == [(k, str(row)) for k, row in enumerate(rows[: len(taken)], 1)]
     assert f"line {len(taken) + 1}:" in str(told.value)
 
 
+@PACKED
 @pytest.mark.parametrize("filler", [b"\0", b"\n", b"1 1:1\n"])
-def test_an_archive_that_holds_next_to_nothing_many_times_is_left_early(write, filler):
-    path = write(gzip.compress(b"1 1:1\n") + gzip.compress(filler * (1 << 24)), "bomb.gz")
+def test_an_archive_that_holds_next_to_nothing_many_times_is_left_early(write, filler, ending):
+    path = write(pack(b"1 1:1\n", ending) + pack(filler * (1 << 24), ending), f"bomb{ending}")
     taken = []
     with pytest.raises(DataError, match="unpacks to more than 250 times its size; if that is right, unpack"):
         taken.extend(len(line) + 1 for _, line in open_text(path))
@@ -157,11 +178,20 @@ def test_an_archive_of_text_may_be_long(write):
     )
 
 
-@pytest.mark.parametrize("name", ["out.txt", "out.txt.gz"])
-def test_write_lines(tmp_path, name):
-    write_lines(tmp_path / name, ["é", "", "b"])
-    raw = (tmp_path / name).read_bytes()
-    assert (gzip.decompress(raw) if name.endswith("gz") else raw) == "é\n\nb\n".encode()
+@pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
+def test_write_lines(tmp_path, ending):
+    path = tmp_path / f"out.txt{ending}"
+    write_lines(path, ["é", "", "b"])
+    raw = path.read_bytes()
+    assert (unpack(raw, ending) if ending else raw) == "é\n\nb\n".encode()
+
+
+def test_zstandard_is_asked_for_where_it_is_missing(write, monkeypatch):
+    path = write(pack(b"a\n", ".zst"), "x.zst")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "compression", None)
+    with pytest.raises(DataError, match="need the package zstandard"):
+        list(open_text(path))
 
 
 def test_write_lines_to_a_stream():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.alignment.files.storage import read_aligner, write_aligner
-from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
+from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, held_out_weights
 from structlearn.alignment.gold.features import STRONG, EdgeFeatures, edge_features, link_feature_names
 from structlearn.alignment.gold.learning import (
     GoldViews,
@@ -30,6 +30,13 @@ from structlearn.alignment.gold.learning import (
     gold_of,
 )
 from structlearn.alignment.gold.new_pairs import OtherText, features_as_new, other_text
+from structlearn.alignment.gold.scores import (
+    ScoredEdges,
+    best_cells,
+    is_rule,
+    scores_of_features,
+    scores_of_rule,
+)
 from structlearn.alignment.gold.vectors import (
     MappedVectors,
     Vectors,
@@ -42,18 +49,16 @@ from structlearn.alignment.gold.words import GoldWords, count_gold_words, gold_s
 from structlearn.alignment.links import Aligned, Link, Links, table_links
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
 from structlearn.alignment.text.balance import link_threshold, surplus
-from structlearn.alignment.text.bitext import batches, checked_pair
+from structlearn.alignment.text.bitext import batches
 from structlearn.alignment.text.pairs import LengthLimit
 from structlearn.alignment.text_statistics import TextStatistics
 from structlearn.alignment.uses.uses import AlignerUses
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
+from structlearn.core.threads import in_order
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
-from structlearn.problem.oracle import Oracle
-from structlearn.problem.regularizers import Zero
-from structlearn.scoring import PartScoring
 from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.solution import Certificate, History
 from structlearn.structures import Matching
@@ -83,6 +88,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     map_vectors : bool
         Whether the vectors of the two sides are of two spaces. Then an orthogonal map is learned from the
         translations that the statistics are sure of.
+    tokenize : "none", "simple", "characters", "moses", "icu" or "auto"; or one per side
+        How texts are split, if pairs are texts instead of lists of words; "auto" goes by their script. The
+        model remembers it, and splits new text in the same way.
+    source_language, target_language : str
+        Such as "en", for tokenizers that ask for it.
     lowercase, strip_accents : bool
         How words are looked up in the statistics; the text itself stays as it is. Accents, upper case and
         other characters that the text has not are not looked up either, see `TextForm`.
@@ -101,7 +111,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     checkpoint : path or `structlearn.solvers.Checkpoint`, optional
         Where the statistics are kept after each iteration, to go on from.
     n_jobs : int
-        Threads for the statistics.
+        Threads for the statistics, and for batches of pairs that are aligned; the results are the same.
     random_state : int, RandomState or None
 
     Attributes
@@ -137,6 +147,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     spurious: float = 1.0
     pseudo_gold: bool | str = False
     map_vectors: bool = False
+    tokenize: str | Sequence[str] = "none"
+    source_language: str = ""
+    target_language: str = ""
     lowercase: bool = True
     strip_accents: bool = False
     min_probability: float = 1e-5
@@ -186,8 +199,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
                 "Statistics are used as they are, an earlier model is continued; give one of them."
             )
         self._check(vectors)
+        pairs, bitext = self._split_text(pairs, bitext, earlier)
         limit = LengthLimit(self.max_length)
-        admitted = [limit.admits(*checked_pair(pair)) for pair in pairs]
+        admitted = [limit.admits(*pair) for pair in pairs]
         pairs = list(compress(pairs, admitted))
         gold_links = [
             Links.from_user(one, k) for k, one in compress(enumerate(links or ()), admitted)
@@ -195,7 +209,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         if gold_links and not any(one.sure for one in gold_links):
             warnings.warn(_NOTHING_SURE, stacklevel=2)
             gold_links = None
-        more = (pair for pair in bitext or () if limit.admits(*checked_pair(pair)))
+        more = (pair for pair in bitext if limit.admits(*pair))
         text = self._find_forms(pairs, more, statistics, earlier)
         before = None if earlier is None else earlier.statistics_
         other = OtherText(text, False)
@@ -307,7 +321,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             told = count_gold_words(lexicon, features.bitext, surplus)
         self.gold_words_ = told
         self.feature_names_ = link_feature_names(vectors=self.vectors_ is not None, taught=True)
-        return self._features(pairs, surplus)
+        return self.features(pairs, surplus)
 
     def _learn(self, gold: GoldViews, links: Sequence[Links]) -> Setting:
         shared = self._model_parameters()
@@ -346,48 +360,33 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         check_is_fitted(self, "weights_")
         limit = LengthLimit(self.max_length)
         nothing: Words = ([], [])
-        short = (pair if limit.admits(*checked_pair(pair)) else nothing for pair in pairs)
-        for batch in batches(short):
-            yield from self._align(batch, scores)
+        short = (pair if limit.admits(*pair) else nothing for pair in map(self.split, pairs))
+        with in_order(self.n_jobs) as run:
+            for found in run(lambda batch: list(self._align(batch, scores)), batches(short)):
+                yield from found
         limit.warn("have no links")
 
-    def unknown_words(self, pairs: Iterable[Words]) -> tuple[int, int]:
-        """Count the words of the pairs that the statistics lack, and all words."""
-        bitext = self.statistics_.encode(map(self.write_pair, pairs))
-        sides = ((bitext.source, bitext.source_words), (bitext.target, bitext.target_words))
-        unknown = sum(int((side.tokens == len(words)).sum()) for side, words in sides)
-        return unknown, sum(side.tokens.size for side, _ in sides)
-
     def _align(self, batch: Sequence[Words], scores: bool) -> Iterator[Aligned]:
-        features = self.features(batch)
-        linked = self._best_cells(features)
+        edges = self.score_edges(batch)
+        linked = best_cells(self.structure_, edges)
         links = list(zip(linked.i.tolist(), linked.j.tolist()))
-        sure = self._sureness(features, linked).tolist() if scores else []
+        sure = self._sureness(edges, linked).tolist() if scores else []
         ends = np.searchsorted(linked.pair, np.arange(len(batch) + 1)).tolist()
         for first, last in pairwise(ends):
             yield Aligned(links[first:last], sure[first:last])
 
-    def _best_cells(self, features: EdgeFeatures) -> Cells:
-        """Return the cells with links, argmax <theta, z>; pairs without cells are passed over."""
-        shapes = features.bitext.shapes
-        shapes = shapes[shapes.all(axis=1)]
-        if not len(shapes):
-            return Cells.of(features.bitext, np.empty(0, dtype=np.int64))
-        record = Zero().record(self.structure_)
-        oracle = Oracle(record, PartScoring(features.F, shapes), structure=self.structure_)
-        found = oracle.maximizers(self.weights_, None, np.ones(len(shapes)))
-        vertices = np.concatenate([one.vertices for one in found])
-        return Cells.of(features.bitext, np.flatnonzero(vertices > 0.5))
+    def score_edges(self, pairs: Sequence[Words]) -> ScoredEdges:
+        """Return the scores of all edges of the pairs."""
+        if is_rule(self.weights_, self.feature_names_):
+            written = [self.write_pair(pair) for pair in pairs]
+            return scores_of_rule(self.statistics_, written, self.weights_, self.feature_names_)
+        features = self.features(pairs)
+        return scores_of_features(features, self.feature_names_, features.F @ self.weights_)
 
-    def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
-        """Return the features of all edges of the pairs."""
-        return self._features(pairs)
-
-    def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
+    def features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
+        """Return the features of all edges of the pairs; `surplus` is what their gold links have told."""
         written = [self.write_pair(pair) for pair in pairs]
         return edge_features(self.statistics_, written, self.vectors_, self.gold_words_, surplus)
-
-    # ---- files --------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the model as one safetensors file: statistics, weights, and the rest as JSON."""

@@ -23,6 +23,7 @@ from structlearn.alignment.text.pairs import file_lines
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain, quote
 from structlearn.data import DataError, write_lines, written_text
+from structlearn.data.compression import inner_name
 
 Link = tuple[int, int]
 Path = str | os.PathLike[str]
@@ -151,7 +152,7 @@ def read_links(path: Path, lengths: Sequence[Lengths] | None = None) -> list[Lin
     Parameters
     ----------
     path : str or path
-        A text file, plain or .gz; `-` is the standard input.
+        A text file, plain, .gz or .zst; `-` is the standard input.
     lengths : sequence of (number of source words, number of target words), optional
         One for each sentence pair; then a link outside its sentence, and a wrong number of pairs, are errors.
 
@@ -236,7 +237,7 @@ def _first_text(lines: Iterator[tuple[int, str]]) -> tuple[int, list[tuple[int, 
 def _is_naacl(name: str, first: list[tuple[int, str]]) -> bool:
     if first:
         return _NAACL.fullmatch(first[0][1]) is not None
-    return name.lower().removesuffix(".gz").endswith(".wa")
+    return inner_name(name).lower().endswith(".wa")
 
 
 def _read_pharaoh(

@@ -16,12 +16,13 @@ import typer
 from typer.core import TyperGroup
 
 import structlearn
-from structlearn.cli.commands import (  # noqa: F401  (they add their commands to `align`)
-    align_model,
-    align_project,
-    align_words,
+from structlearn.cli.commands.alignment import (  # noqa: F401  (they add their commands to `align`)
+    model,
+    pipeline,
+    project,
+    words,
 )
-from structlearn.cli.commands.align import align
+from structlearn.cli.commands.alignment.group import align
 from structlearn.cli.commands.calibrate import calibrate, conformalize
 from structlearn.cli.commands.compare import CompareGroup
 from structlearn.cli.commands.completion import completion

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import math
 import os
 import zipfile
-import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from structlearn.data.compression import DAMAGED, open_reader
 from structlearn.data.scalars import LARGEST_FEATURE
 from structlearn.data.watched import WatchedFile
 from structlearn.storage.errors import DataError, StrPath
@@ -33,22 +32,22 @@ _TOO_MUCH = "it unpacks to more than {} times its size; if that is right, unpack
 
 
 class Unpacked(io.RawIOBase):
-    """The bytes of a .gz file as a stream; OSError where it holds next to nothing many times over.
+    """The bytes of a compressed file as a stream; OSError where it holds next to nothing many times over.
 
     A window of it is looked at before any of its bytes is given, so that nobody works on what is refused.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, ending: str) -> None:
         self._file = _Sips(file)
-        self._stream = gzip.GzipFile(fileobj=self._file)  # type: ignore[call-overload]
+        self._stream = open_reader(ending, self._file)  # type: ignore[arg-type]
         self._window = memoryview(b"")
         self._found = 0
         self._error: Exception | None = None
 
     @classmethod
-    def open(cls, name: str) -> io.BufferedReader:
+    def open(cls, name: str, ending: str) -> io.BufferedReader:
         """Return the file, opened for reading, with a buffer."""
-        return io.BufferedReader(cls(io.BufferedReader(WatchedFile(name))), 1 << 16)
+        return io.BufferedReader(cls(io.BufferedReader(WatchedFile(name)), ending), 1 << 16)
 
     def readable(self) -> bool:
         return True
@@ -71,7 +70,7 @@ class Unpacked(io.RawIOBase):
             while size < _WINDOW and (piece := self._stream.read1(_WINDOW - size)):
                 pieces.append(piece)
                 size += len(piece)
-        except (OSError, EOFError, zlib.error) as error:
+        except DAMAGED as error:
             self._error = error
         self._found += size
         if size == _WINDOW:

@@ -111,7 +111,7 @@ def write_columns(target: StrPath | TextIO, labels: Iterable[Iterable[object]]) 
     Parameters
     ----------
     target : str, path or text stream
-        A file (.gz by its name) or an open stream.
+        A file (.gz or .zst by its name) or an open stream.
     labels : iterable of label sequences
         Strings or numbers.
     """

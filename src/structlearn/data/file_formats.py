@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from structlearn.core.registry import Registry, resolve_name
+from structlearn.data.compression import inner_name
 
 #: Sniffing reads this many lines: the first examples of a libsvm file may have no features.
 _LINES = 20
@@ -47,7 +48,7 @@ class FileFormat:
 
     def is_named(self, path: Path) -> bool:
         """Whether the name of a file, perhaps a .gz one, says that it has this format."""
-        return path.name.lower().removesuffix(".gz").endswith(f".{self.name}")
+        return inner_name(path).lower().endswith(f".{self.name}")
 
     def read_rows(
         self, path: Path, *, multilabel: bool, n_features: int | None = None

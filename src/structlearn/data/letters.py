@@ -22,7 +22,7 @@ _FOLD = re.compile(r"[0-9]{1,9}")
 def read_letters(
     path: StrPath,
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.str_]], NDArray[np.int64]]:
-    """Read letter.data, plain or .gz.
+    """Read letter.data, plain, .gz or .zst.
 
     Returns
     -------

@@ -80,7 +80,7 @@ def write_libsvm(target: StrPath | TextIO, X: Matrix, y: Iterable, *, multilabel
     Parameters
     ----------
     target : str, path or text stream
-        A file (.gz by its name) or an open stream.
+        A file (.gz or .zst by its name) or an open stream.
     X : ndarray or sparse matrix of shape (n_samples, n_features)
         Entries that are zero are left out where X is dense.
     y : iterable of labels, or of sets of labels if `multilabel`

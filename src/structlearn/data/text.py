@@ -1,14 +1,12 @@
-"""Lines of text in and out: plain or .gz files, always UTF-8."""
+"""Lines of text in and out: plain or compressed files, always UTF-8."""
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import os
 import re
 import stat
 import sys
-import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +14,7 @@ from io import BufferedReader
 from typing import IO, BinaryIO, TextIO
 
 from structlearn.data.archives import Unpacked
+from structlearn.data.compression import DAMAGED, ending_of, open_writer
 from structlearn.data.watched import WatchedFile
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
@@ -43,7 +42,7 @@ Lines = Generator[tuple[int, str], None, None]
 
 
 def open_text(path: StrPath, *, whole: bool = False) -> Lines:
-    """Stream the numbered lines of a UTF-8 text file, plain or (by its name) .gz.
+    """Stream the numbered lines of a UTF-8 text file, plain or (by its name) .gz or .zst.
 
     Parameters
     ----------
@@ -66,12 +65,13 @@ def open_text(path: StrPath, *, whole: bool = False) -> Lines:
 
 
 def open_bytes(path: StrPath) -> BufferedReader:
-    """Return the bytes of a file, plain or (by its name) .gz; DataError if there is none."""
+    """Return the bytes of a file, plain or (by its name) .gz or .zst; DataError if there is none."""
     check_there(path)
     name = os.fspath(path)
+    ending = ending_of(name)
     try:
         stream: BufferedReader = (
-            Unpacked.open(name) if _is_archive(name) else BufferedReader(WatchedFile(name), 1 << 16)
+            Unpacked.open(name, ending) if ending else BufferedReader(WatchedFile(name), 1 << 16)
         )
     except OSError as error:
         raise DataError(f"File {name} cannot be read: {error.strerror}.") from error
@@ -114,7 +114,7 @@ def _is_device(stream: IO[bytes]) -> bool:
 
 
 def write_lines(target: StrPath | TextIO, lines: Iterable[str]) -> None:
-    """Write lines, each ended by a newline, to a file (.gz by its name) or to an open text stream."""
+    """Write lines, each ended by a newline, to a file (.gz or .zst by its name) or to an open text stream."""
     ended = (f"{line}\n" for line in lines)
     if not isinstance(target, str | os.PathLike):
         target.writelines(ended)
@@ -130,20 +130,17 @@ def write_lines(target: StrPath | TextIO, lines: Iterable[str]) -> None:
 
 @contextmanager
 def written_text(path: StrPath) -> Iterator[TextIO]:
-    """Open a stream of text to `path` (.gz by its name), which becomes the file only if all goes well."""
+    """Open a stream of text to `path` (packed by its name), which becomes the file only if all goes well."""
     name = os.fspath(path)
     with atomic_write(name) as aside, _open_for_writing(aside, name) as stream:
         yield stream
 
 
-def _is_archive(name: str) -> bool:
-    return name.lower().endswith(".gz")
-
-
 def _open_for_writing(path: StrPath, name: str) -> TextIO:
     """Return a stream of text to a file, packed if that is to have the name of an archive."""
-    if _is_archive(name):
-        return gzip.open(path, "wt", encoding="utf-8", newline="\n")
+    ending = ending_of(name)
+    if ending:
+        return open_writer(path, ending)
     return open(path, "w", encoding="utf-8", newline="\n")
 
 
@@ -159,7 +156,7 @@ def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Line
             yield number, line if whole else line.removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise _no_text(name, number, raw, error.start) from error
-    except (OSError, EOFError, zlib.error) as error:
+    except DAMAGED as error:
         raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
 
 

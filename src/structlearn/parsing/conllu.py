@@ -130,7 +130,7 @@ class Document:
 
 
 def read_conllu(path: str | os.PathLike[str]) -> Document:
-    """Read a CoNLL-U file, plain or .gz.
+    """Read a CoNLL-U file, plain, .gz or .zst.
 
     Windows line ends, a byte order mark and a missing blank line at the end are accepted and kept. Heads
     may be missing (_): they are checked where they are asked for.

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
 from structlearn.alignment.files.tmx import LINKS, Languages, both_segments, read_units, written_units
 from structlearn.alignment.links import Links, links_at
-from structlearn.alignment.text.pairs import file_lines, read_tab_pairs
+from structlearn.alignment.text.pairs import AT_BLANKS, Splits, file_lines, read_tab_pairs
+from structlearn.alignment.text.tokenizers import SplitText
 from structlearn.core.registry import Registry
 from structlearn.core.wording import list_names, quote
 from structlearn.data import DataError
+from structlearn.data.compression import inner_name
 from structlearn.storage.errors import StrPath
 from structlearn.storage.schema import read_json
 
@@ -45,9 +46,11 @@ class WrittenPair(NamedTuple):
 # ---- tab-separated ----------------------------------------------------------------------------------
 
 
-def read_tsv(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
+def read_tsv(
+    path: StrPath, languages: Languages = (None, None), split: Splits = AT_BLANKS
+) -> Iterator[FilePair]:
     """Yield the pairs of lines `source TAB target [TAB links]`."""
-    for (number, source, target), links in read_tab_pairs(path, allow_empty=True):
+    for (number, source, target), links in read_tab_pairs(path, allow_empty=True, split=split):
         yield _pair_with_links(path, number, (source, target), links)
 
 
@@ -65,15 +68,17 @@ def _pair_with_links(
 # ---- JSON lines -------------------------------------------------------------------------------------
 
 
-def read_jsonl(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
+def read_jsonl(
+    path: StrPath, languages: Languages = (None, None), split: Splits = AT_BLANKS
+) -> Iterator[FilePair]:
     """Yield pairs of objects with "source" and "target" (or the languages), and maybe "links"."""
     keys = languages[0] or "source", languages[1] or "target"
     for number, line in file_lines(path):
         if line.strip():
-            yield _object(path, number, line, keys)
+            yield _object(path, number, line, keys, split)
 
 
-def _object(path: StrPath, number: int, line: str, keys: tuple[str, str]) -> FilePair:
+def _object(path: StrPath, number: int, line: str, keys: tuple[str, str], split: Splits) -> FilePair:
     try:
         found = read_json(line, dict, "the line")
     except ValueError as error:
@@ -82,16 +87,18 @@ def _object(path: StrPath, number: int, line: str, keys: tuple[str, str]) -> Fil
     if missing:
         there = list_names(found) or "none"
         raise DataError.at(path, number, f"the keys {keys[0]} and {keys[1]} are wanted; there are: {there}.")
-    source, target = (_words(path, number, key, found[key]) for key in keys)
+    source, target = (_words(path, number, key, found[key], one) for key, one in zip(keys, split))
     links = found.get("links")
     return _pair_with_links(
         path, number, (source, target), None if links is None else _pharaoh(path, number, links)
     )
 
 
-def _words(path: StrPath, number: int, key: str, value: object) -> list[str]:
+def _words(
+    path: StrPath, number: int, key: str, value: object, split: Callable[[str], list[str]]
+) -> list[str]:
     if isinstance(value, str):
-        return value.split()
+        return split(value)
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return value
     raise DataError.at(path, number, f"{quote(key)} is text or a list of words, not {quote(value)}.")
@@ -112,7 +119,11 @@ def _pharaoh(path: StrPath, number: int, links: object) -> str:
 def write_jsonl(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
     keys = languages[0] or "source", languages[1] or "target"
     for one in pairs:
-        found = {keys[0]: list(one.source), keys[1]: list(one.target), "links": list(one.links)}
+        found: dict[str, object] = {keys[0]: list(one.source), keys[1]: list(one.target)}
+        for key, side in zip(keys, (one.source, one.target)):
+            if isinstance(side, SplitText):
+                found[f"{key}_spans"] = side.spans
+        found["links"] = list(one.links)
         if one.confidence:
             found["confidence"] = [round(sure, 4) for sure in one.confidence]
         yield json.dumps(found) + "\n"
@@ -121,11 +132,13 @@ def write_jsonl(pairs: Iterable[WrittenPair], languages: Languages = (None, None
 # ---- TMX --------------------------------------------------------------------------------------------
 
 
-def read_tmx(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
+def read_tmx(
+    path: StrPath, languages: Languages = (None, None), split: Splits = AT_BLANKS
+) -> Iterator[FilePair]:
     """Yield translation units, their words between blanks."""
     for unit, source, target in both_segments(path, read_units(path), languages):
         links = unit.properties.get(LINKS)
-        yield _pair_with_links(path, unit.line, (source.split(), target.split()), links)
+        yield _pair_with_links(path, unit.line, (split[0](source), split[1](target)), links)
 
 
 def write_tmx(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
@@ -146,7 +159,7 @@ def write_naacl_lines(pairs: Iterable[WrittenPair], languages: Languages = (None
             yield f"{sentence:04d} {i + 1} {j + 1} S\n"
 
 
-Reader = Callable[[StrPath, Languages], Iterator[FilePair]]
+Reader = Callable[[StrPath, Languages, Splits], Iterator[FilePair]]
 Writer = Callable[[Iterable[WrittenPair], Languages], Iterator[str]]
 
 
@@ -173,29 +186,34 @@ PAIR_FORMATS: Registry[PairFormat] = Registry(
 
 
 def format_by_name(path: StrPath, default: str) -> PairFormat:
-    """Return the format that the ending of a file's name says, .gz set aside."""
-    name = PurePath(os.fspath(path)).name.lower().removesuffix(".gz")
+    """Return the format that the ending of a file's name says, .gz or .zst set aside."""
+    name = PurePath(inner_name(path)).name.lower()
     return next(
         (one for one in PAIR_FORMATS.values() if name.endswith(one.suffixes or "\0")), PAIR_FORMATS[default]
     )
 
 
 def read_pair_file(
-    path: StrPath, form: str | None = None, languages: Languages = (None, None)
+    path: StrPath,
+    form: str | None = None,
+    languages: Languages = (None, None),
+    split: Splits = AT_BLANKS,
 ) -> Iterator[FilePair]:
     """Stream the pairs of a file that holds both sides.
 
     Parameters
     ----------
     path : str or path
-        Plain or .gz, or `-` for the standard input.
+        Plain, .gz or .zst, or `-` for the standard input.
     form : str, optional
         "tsv", "jsonl" or "tmx"; by default what the name says, else "tsv".
     languages : pair of str or None
         Which languages of a TMX file, or which keys of JSON objects, the two sides are.
+    split : pair of functions
+        What makes tokens of the text of either side; lists of words in JSON are taken as they are.
 
     """
     kind = format_by_name(path, "tsv") if form is None else PAIR_FORMATS.entry(form)
     if kind.read is None:
         raise ValueError(f"A file of the format {kind.name} holds no text; give tsv, jsonl or tmx.")
-    return kind.read(path, languages)
+    return kind.read(path, languages, split)

@@ -15,6 +15,7 @@ from structlearn.alignment.statistics.jumps import WIDEST
 from structlearn.alignment.statistics.lexicon import N_MISSING
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
 from structlearn.alignment.text.form import Forms, form_of_words, read_form
+from structlearn.alignment.text.tokenizers import TOKENIZERS, Tokenizer
 from structlearn.estimators.files.attributes import number, read_certificate
 from structlearn.estimators.files.persistence import history_array, history_of
 from structlearn.estimators.files.values import build
@@ -51,6 +52,7 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
             **{name: getattr(aligner, name) for name in _FITTED_NAMES},
             "confidence_": dict(zip(EVIDENCE, aligner.confidence_.tolist())),
             "forms_": [form._asdict() for form in aligner.forms_],
+            "tokenizers_": [one._asdict() for one in aligner.tokenizers_],
         },
         "certificate": aligner.certificate_.as_dict() if aligner.certificate_ else {},
         "notes": {"task": "align"},
@@ -80,6 +82,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         aligner.vectors_ = _read_vectors(file.load_all("vectors."))
         aligner.mapped_ = None
         aligner.set_forms(_forms(aligner, header["fitted"]))
+        aligner.tokenizers_ = _tokenizers(header["fitted"])
         aligner.use_rule()
         aligner.structure_ = build(header["structure"])
         for name in _FITTED_NAMES:
@@ -125,6 +128,17 @@ def _forms(aligner: Aligner, fitted: dict) -> Forms:
     if len(said) != len(_SIDES):
         raise ValueError("fitted.forms_ must be of two sides")
     return read_form(said[0]), read_form(said[1])
+
+
+def _tokenizers(fitted: dict) -> tuple[Tokenizer, Tokenizer]:
+    """Return how text is split; files of older versions take tokens."""
+    said = fitted.get("tokenizers_")
+    if said is None:
+        return Tokenizer(), Tokenizer()
+    check_form(said, [{"name": str, "language": str}], "fitted.tokenizers_")
+    if len(said) != len(_SIDES) or any(one["name"] not in TOKENIZERS for one in said):
+        raise ValueError("fitted.tokenizers_ must name a tokenizer of this version for either side")
+    return Tokenizer(**said[0]), Tokenizer(**said[1])
 
 
 def _confidence(fitted: dict) -> np.ndarray:

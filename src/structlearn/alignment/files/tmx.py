@@ -38,7 +38,7 @@ class Unit(NamedTuple):
 
 
 def read_units(path: StrPath) -> Iterator[Unit]:
-    """Stream the translation units of a TMX file, plain or .gz; `-` is the standard input."""
+    """Stream the translation units of a TMX file, plain, .gz or .zst; `-` is the standard input."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser, ParseError
 

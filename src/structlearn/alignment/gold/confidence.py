@@ -21,6 +21,7 @@ import numpy as np
 
 from structlearn.alignment.gold.features import EdgeFeatures
 from structlearn.alignment.gold.learning import GoldPairs, Setting, fit_links
+from structlearn.alignment.gold.scores import Cells, ScoredEdges, best_cells, scores_of_features
 from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.links import Links
 from structlearn.alignment.statistics.lexicon import Lexicon
@@ -44,55 +45,38 @@ _STEPS = 30
 _LOST = 0.5
 
 
-class Cells(NamedTuple):
-    """Some cells of a bitext: their numbers, their pairs, and their places in these."""
-
-    number: Array
-    pair: Array
-    i: Array
-    j: Array
-
-    @classmethod
-    def of(cls, bitext: Bitext, number: Array) -> Cells:
-        """Return the cells of these numbers."""
-        pair = np.searchsorted(bitext.cell_start, number, side="right") - 1
-        i, j = np.divmod(number - bitext.cell_start[pair], bitext.target.lengths[pair])
-        return cls(number, pair, i, j)
-
-
-def evidence(features: EdgeFeatures, lexicon: Lexicon, theta: Array, cells: Cells, dice: Array) -> Array:
+def evidence(edges: ScoredEdges, lexicon: Lexicon, slope: float, cells: Cells) -> Array:
     """Return what speaks for each link, in columns named by `EVIDENCE`.
 
     Parameters
     ----------
-    features : EdgeFeatures
+    edges : ScoredEdges
+        Their Dice coefficients tell in how many sentence pairs the words were seen together.
     lexicon : Lexicon
         How often words were seen.
-    theta : ndarray
-        Scores of the links, scaled so that they are log odds.
+    slope : float
+        By which scores become log odds.
     cells : Cells
         All cells with links.
-    dice : ndarray
-        Their Dice coefficients: in how many sentence pairs the words were seen together.
 
     """
-    bitext = features.bitext
+    bitext, dice = edges.bitext, edges.dice[cells.number]
     e = bitext.source.tokens[bitext.source.start[cells.pair] + cells.i]
     f = bitext.target.tokens[bitext.target.start[cells.pair] + cells.j]
     seen_e, seen_f = lexicon.source_pairs[e], lexicon.target_pairs[f]
     found = np.empty((cells.number.size, len(EVIDENCE)))
-    agreement = np.clip(features.agreement[cells.number], 1e-6, 1 - 1e-6)
+    agreement = np.clip(edges.agreement[cells.number], 1e-6, 1 - 1e-6)
     found[:, 0] = 1.0
     found[:, 1] = np.clip(np.log(agreement / (1 - agreement)), -_MOST, _MOST)
-    found[:, 2] = np.clip(theta, -_MOST, _MOST)
+    found[:, 2] = np.clip(slope * edges.theta[cells.number], -_MOST, _MOST)
     found[:, 3] = (seen_e == 0) | (seen_f == 0)
     found[:, 4] = (seen_e == 0) & (seen_f == 0)
     found[:, 5] = _unknown_shares(bitext, lexicon)[cells.pair]
     found[:, 6] = found[:, 5] ** 2
     found[:, 7] = (found[:, 3] == 0) / (1 + dice * (seen_e + seen_f) / 2)
     found[:, 8] = np.log1p(np.minimum(seen_e, seen_f))
-    found[:, 9] = _agreement_per_word(features, cells)[cells.pair]
-    mean = np.clip(features.mean[cells.number], 1e-6, 1 - 1e-6)
+    found[:, 9] = _agreement_per_word(edges, cells)[cells.pair]
+    mean = np.clip(edges.mean[cells.number], 1e-6, 1 - 1e-6)
     found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, _MOST)
     return found
 
@@ -106,10 +90,10 @@ def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
     return unknown / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
 
 
-def _agreement_per_word(features: EdgeFeatures, linked: Cells) -> Array:
+def _agreement_per_word(edges: ScoredEdges, linked: Cells) -> Array:
     """Return the agreement of each pair's links, per word."""
-    bitext = features.bitext
-    sums = np.bincount(linked.pair, features.agreement[linked.number], minlength=len(bitext))
+    bitext = edges.bitext
+    sums = np.bincount(linked.pair, edges.agreement[linked.number], minlength=len(bitext))
     return 2 * sums / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
 
 
@@ -211,32 +195,29 @@ class CalibratedLinks:
         slope_: float
         confidence_: Array
 
-        def features(self, pairs: Sequence[Words]) -> EdgeFeatures: ...
-        def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures: ...
+        def score_edges(self, pairs: Sequence[Words]) -> ScoredEdges: ...
+        def features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures: ...
         def write_pair(self, pair: Words) -> tuple[list[str], list[str]]: ...
-        def _best_cells(self, features: EdgeFeatures) -> Cells: ...
 
     def confidences(self, pairs: Sequence[Words]) -> list[Array]:
         """Return the (m, n) table of each pair.
 
         How sure its links are, and elsewhere what the score alone says.
         """
-        features = self.features(pairs)
-        table = np.clip(self.slope_ * (features.F @ self.weights_) + 0.5, 0.0, 1.0)
-        linked = self._best_cells(features)
-        table[linked.number] = self._sureness(features, linked)
-        return features.bitext.tables(table)
+        edges = self.score_edges(pairs)
+        table = np.clip(self.slope_ * edges.theta + 0.5, 0.0, 1.0)
+        linked = best_cells(self.structure_, edges)
+        table[linked.number] = self._sureness(edges, linked)
+        return edges.bitext.tables(table)
 
-    def _sureness(self, features: EdgeFeatures, linked: Cells) -> Array:
+    def _sureness(self, edges: ScoredEdges, linked: Cells) -> Array:
         """Return the confidences of all links."""
-        rows = self._evidence(features, features.F[linked.number] @ self.weights_, linked)
-        return link_probabilities(rows, self.confidence_)
+        return link_probabilities(self._evidence(edges, linked), self.confidence_)
 
-    def _evidence(self, features: EdgeFeatures, theta: Array, linked: Cells) -> Array:
-        """Return what speaks for the links, whose scores are given."""
-        dice = features.F[linked.number, self.feature_names_.index("dice")]
-        scores = 4 * self.slope_ * theta  # the slope of the logistic function at 0 is 1/4
-        return evidence(features, self.statistics_.lexicon, scores, linked, dice)
+    def _evidence(self, edges: ScoredEdges, linked: Cells) -> Array:
+        """Return what speaks for the links."""
+        slope = 4 * self.slope_  # the slope of the logistic function at 0 is 1/4
+        return evidence(edges, self.statistics_.lexicon, slope, linked)
 
     def _calibrate(
         self,
@@ -257,8 +238,8 @@ class CalibratedLinks:
         freer = drop_words(pairs, links, features.bitext.tables(surplus))
         found = [
             self._judge_links(features, links, held_out),
-            self._judge_links(forgetful._features(pairs, surplus), links, held_out),
-            self._judge_links(self._features(freer.pairs, freer.surplus), freer.links, held_out),
+            self._judge_links(forgetful.features(pairs, surplus), links, held_out),
+            self._judge_links(self.features(freer.pairs, freer.surplus), freer.links, held_out),
         ]
         rows, right = (np.concatenate(column) for column in zip(*found))
         self.confidence_ = fit_coefficients(rows, right)
@@ -272,7 +253,8 @@ class CalibratedLinks:
         found = [self.structure_.decode(self.structure_.maximize(theta)) for theta in scores]
         right = [one.tables(theta.shape)[1] for one, theta in zip(links, scores)]
         cells = Cells.of(features.bitext, np.flatnonzero(_end_to_end(found)))
-        rows = self._evidence(features, _end_to_end(scores)[cells.number], cells)
+        edges = scores_of_features(features, self.feature_names_, _end_to_end(scores))
+        rows = self._evidence(edges, cells)
         return rows, _end_to_end(right)[cells.number] > 0
 
 

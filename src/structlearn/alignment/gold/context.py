@@ -52,15 +52,16 @@ def fill_context(
                     near[i, j] = _support(a, i, j)
         for i in range(m):
             for j in range(n):
-                x = out[at + i * n + j]
-                x[:5] = 0.0
+                cell = at + i * n + j
+                out[cell, 0], out[cell, 1], out[cell, 2] = 0.0, 0.0, 0.0
                 if a[i, j] > POSSIBLE:
-                    x[0] = near[i, j]
-                    _of_copies(e, h, a, near, i, j, x)
-                x[3], x[4] = min(rows[i] - a[i, j], 2.0), min(columns[j] - a[i, j], 2.0)
+                    out[cell, 0] = near[i, j]
+                    _of_copies(e, h, a, near, i, j, out[cell])
+                out[cell, 3] = min(rows[i] - a[i, j], 2.0)
+                out[cell, 4] = min(columns[j] - a[i, j], 2.0)
                 repeated = max(before[0][i, 1], before[1][j, 1]) > 1
-                x[5], x[6] = repeated, repeated and before[0][i, 0] == before[1][j, 0]
-                x[7] = mean[at + i * n + j] if repeated else 0.0
+                out[cell, 5], out[cell, 6] = repeated, repeated and before[0][i, 0] == before[1][j, 0]
+                out[cell, 7] = mean[cell] if repeated else 0.0
         at += m * n
 
 

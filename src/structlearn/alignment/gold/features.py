@@ -21,7 +21,16 @@ from structlearn.alignment.gold.context import CONTEXT, fill_context
 from structlearn.alignment.gold.vectors import Vectors, Words, in_context
 from structlearn.alignment.gold.words import GOLD, GoldWords, fill_gold_words
 from structlearn.alignment.statistics.statistics import AlignmentStatistics, PairStatistics, Posteriors
-from structlearn.alignment.statistics.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
+from structlearn.alignment.statistics.strings import (
+    MARK,
+    Spellings,
+    clear_letters,
+    common_prefix,
+    letter_marks,
+    likeness,
+    mark_letters,
+    spell,
+)
 from structlearn.alignment.text.bitext import Bitext
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
@@ -81,7 +90,7 @@ def edge_features(
     F = np.empty((int(bitext.cell_start[-1]), len(names)))
     source = _number_words([pair[0] for pair in pairs], bitext.source.start)
     target = _number_words([pair[1] for pair in pairs], bitext.target.start)
-    fill_features(source, target, statistics.posteriors(bitext), statistics.pair_statistics(bitext), F)
+    fill_features(source, target, *statistics.of_cells(bitext), letter_marks(), F)
     if vectors is not None:
         U, V = (side.of([word for pair in pairs for word in pair[k]]) for k, side in enumerate(vectors))
         starts = source.start, target.start
@@ -107,11 +116,15 @@ def _number_words(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWo
 
 @kernel
 def fill_features(
-    source: SpelledWords, target: SpelledWords, posteriors: Posteriors, found: PairStatistics, out: Array
+    source: SpelledWords,
+    target: SpelledWords,
+    posteriors: Posteriors,
+    found: PairStatistics,
+    marks: Array,
+    out: Array,
 ) -> None:
-    """out[e] <- the features of edge e, for all edges of the batch."""
+    """out[e] <- the features of edge e, for all edges of the batch; `marks` is scratch."""
     at = 0
-    letters = np.empty(LONGEST + 1, dtype=np.int64)
     for pair in range(source.start.size - 1):
         f, g = source.start[pair], target.start[pair]
         m, n = source.start[pair + 1] - f, target.start[pair + 1] - g
@@ -127,24 +140,26 @@ def fill_features(
                 agreement[i, j] = np.sqrt(forward[i, j] * backward[i, j])
         agreed, diced = _rivals(agreement), _rivals(dice)
         for i in range(m):
+            mark_letters(source.spellings, source.words[f + i], marks)
             for j in range(n):
                 e = at + i * n + j
-                x = out[e]
                 a, p, q = agreement[i, j], forward[i, j], backward[i, j]
-                x[0], x[1] = STRONG, STRONG * a
-                x[2], x[3], x[4], x[5], x[6] = p, q, log(a + 1e-4) / 5.0, max(p, q), min(p, q)
-                row, column = _other(agreed[0][i], a), _other(agreed[1][j], a)
+                out[e, 0], out[e, 1], out[e, 2], out[e, 3] = STRONG, STRONG * a, p, q
+                out[e, 4], out[e, 5], out[e, 6] = log(a + 1e-4) / 5.0, max(p, q), min(p, q)
+                row, column = _others(agreed, i, j, a)
                 free = (1.0 - row) * (1.0 - column)
-                x[7], x[8], x[9], x[10] = a > max(row, column), a - max(row, column), free, free * max(p, q)
+                best = max(row, column)
+                out[e, 7], out[e, 8], out[e, 9], out[e, 10] = a > best, a - best, free, free * max(p, q)
                 d = dice[i, j]
-                x[11], x[12] = d, d > max(_other(diced[0][i], d), _other(diced[1][j], d))
-                x[13] = log(found.translation[e] + 1e-6) / 7.0
-                x[14] = log(found.reverse_translation[e] + 1e-6) / 7.0
-                x[15], x[16] = posteriors.forward_null[g + j], posteriors.reverse_null[f + i]
-                _of_neighbours(agreement, i, j, free, x[17:25])
-                x[25] = abs((i + 0.5) / m - (j + 0.5) / n)
-                _of_strings(source, f + i, target, g + j, letters, x[26:31])
-                x[31] = STRONG * (p + q) / 2.0
+                out[e, 11], out[e, 12] = d, d > max(_others(diced, i, j, d))
+                out[e, 13] = log(found.translation[e] + 1e-6) / 7.0
+                out[e, 14] = log(found.reverse_translation[e] + 1e-6) / 7.0
+                out[e, 15], out[e, 16] = posteriors.forward_null[g + j], posteriors.reverse_null[f + i]
+                _of_neighbours(agreement, i, j, free, out, e)
+                out[e, 25] = abs((i + 0.5) / m - (j + 0.5) / n)
+                _of_strings(source, f + i, target, g + j, marks, out, e)
+                out[e, 31] = STRONG * (p + q) / 2.0
+            clear_letters(source.spellings, source.words[f + i], marks)
         at = end
 
 
@@ -168,7 +183,7 @@ def fill_cosines(U: Array, V: Array, source_start: Array, target_start: Array, o
             for j in range(n):
                 c = cosine[i, j]
                 out[at, 0] = c
-                out[at, 1] = c > max(_other(rivals[0][i], c), _other(rivals[1][j], c))
+                out[at, 1] = c > max(_others(rivals, i, j, c))
                 at += 1
 
 
@@ -179,23 +194,27 @@ def _rivals(table: Array) -> tuple[Array, Array]:
     rows, columns = np.zeros((m, 2)), np.zeros((n, 2))
     for i in range(m):
         for j in range(n):
-            _enter(rows[i], table[i, j])
-            _enter(columns[j], table[i, j])
+            _enter(rows, i, table[i, j])
+            _enter(columns, j, table[i, j])
     return rows, columns
 
 
 @kernel
-def _enter(best: Array, value: float) -> None:
-    if value > best[0]:
-        best[1], best[0] = best[0], value
-    elif value > best[1]:
-        best[1] = value
+def _enter(best: Array, k: int, value: float) -> None:
+    if value > best[k, 0]:
+        best[k, 1], best[k, 0] = best[k, 0], value
+    elif value > best[k, 1]:
+        best[k, 1] = value
 
 
 @kernel
-def _other(best: Array, value: float) -> float:
-    """Return the best among the others."""
-    return best[1] if value >= best[0] else best[0]
+def _others(rivals: tuple[Array, Array], i: int, j: int, value: float) -> tuple[float, float]:
+    """Return the best among the others in row i, and in column j."""
+    rows, columns = rivals
+    return (
+        rows[i, 1] if value >= rows[i, 0] else rows[i, 0],
+        columns[j, 1] if value >= columns[j, 0] else columns[j, 0],
+    )
 
 
 @kernel
@@ -205,23 +224,26 @@ def _at(table: Array, i: int, j: int) -> float:
 
 
 @kernel
-def _of_neighbours(table: Array, i: int, j: int, free: float, x: Array) -> None:
-    """x <- how well the words before, after and beside these are linked to each other."""
+def _of_neighbours(table: Array, i: int, j: int, free: float, out: Array, e: int) -> None:
+    """out[e, 17:25] <- how well the words before, after and beside these are linked to each other."""
     before, after = _at(table, i - 1, j - 1), _at(table, i + 1, j + 1)
     beside = max(_at(table, i, j - 1), _at(table, i, j + 1))
     above = max(_at(table, i - 1, j), _at(table, i + 1, j))
-    x[0], x[1], x[2], x[3] = before, after, max(before, after), min(before, after)
-    x[4], x[5], x[6] = beside, above, table[i, j] * max(beside, above)
-    x[7] = free * max(before, after)
+    out[e, 17], out[e, 18] = before, after
+    out[e, 19], out[e, 20] = max(before, after), min(before, after)
+    out[e, 21], out[e, 22], out[e, 23] = beside, above, table[i, j] * max(beside, above)
+    out[e, 24] = free * max(before, after)
 
 
 @kernel
-def _of_strings(source: SpelledWords, s: int, target: SpelledWords, t: int, letters: Array, x: Array) -> None:
-    """x <- whether the words are the same or look alike, and whether one is a punctuation mark."""
+def _of_strings(
+    source: SpelledWords, s: int, target: SpelledWords, t: int, marks: Array, out: Array, e: int
+) -> None:
+    """out[e, 26:31] <- whether the words are the same or alike, and whether one is a punctuation mark."""
     a, i, b, j = source.spellings, source.words[s], target.spellings, target.words[t]
     m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]
     same = m == n and common_prefix(a, i, b, j) == m
-    x[0], x[1] = same, same and m > 3
-    x[2] = 1.0 if same else likeness(a, i, b, j, letters) if min(m, n) > 3 else 0.0
+    out[e, 26], out[e, 27] = same, same and m > 3
+    out[e, 28] = 1.0 if same else likeness(marks, m, b, j) if min(m, n) > 3 else 0.0
     one, two = a.kind[i] == MARK, b.kind[j] == MARK
-    x[3], x[4] = one and two and not same, one != two
+    out[e, 29], out[e, 30] = one and two and not same, one != two

@@ -42,13 +42,23 @@ class Expected(NamedTuple):
 
 
 def expect(
-    text: Text, entry: Array, forward: DirectionRecord, reverse: DirectionRecord, first: int, last: int
+    text: Text,
+    entry: Array,
+    forward: DirectionRecord,
+    reverse: DirectionRecord,
+    first: int,
+    last: int,
+    *,
+    counting: bool = True,
 ) -> tuple[Expected, Expected]:
-    """Posteriors of the pairs first <= s < last; `entry` belongs to their cells alone."""
+    """Posteriors of the pairs first <= s < last, and if `counting` the jumps that they expect.
+
+    `entry` belongs to the cells of these pairs alone.
+    """
     cells = text.cell_start[first : last + 1] - text.cell_start[first]
     return (
-        _expect_one(forward, text.target, text.source, cells, entry, True, first, last),  # compiled once
-        _expect_one(reverse, text.source, text.target, cells, entry, False, first, last),
+        _expect_one(forward, text.target, text.source, cells, entry, True, first, last, counting),
+        _expect_one(reverse, text.source, text.target, cells, entry, False, first, last, counting),
     )
 
 
@@ -62,12 +72,13 @@ def _expect_one(
     across: bool,
     first: int,
     last: int,
+    counting: bool,
 ) -> Expected:
     """One direction; the generated words are the columns of a pair's cells if `across`, else the rows."""
     begin = generated.start[first]
     link = np.empty(entry.size, dtype=np.float32)
     null = np.empty(generated.start[last] - begin, dtype=np.float32)
-    jumps, counts = direction.jumps, no_counts(direction.jumps)
+    jumps, counts = direction.jumps, no_counts(direction.jumps, counting)
     room = make_room(_longest(generated, first, last), _longest(generating, first, last))
     log_likelihood = 0.0
     for s in range(first, last):
@@ -87,8 +98,9 @@ def _expect_one(
         else:
             given = generating.tokens[generating.start[s] : generating.start[s + 1]]
             fill_transitions(jumps, given, direction.p0, jump_workspace(room.transition, S), room.Z)
-            log_likelihood += hmm_posteriors(words, room)
-            count_jumps(jumps, given, jump_workspace(room.taken, S), room.Z, counts)
+            log_likelihood += hmm_posteriors(words, room, counting)
+            if counting:
+                count_jumps(jumps, given, jump_workspace(room.taken, S), room.Z, counts)
         for l in range(L):
             null[a - begin + l] = words.null_posterior[l]
             for i in range(S):

@@ -79,14 +79,18 @@ def jump_workspace(values: Array, S: int) -> Array:
 
 
 @kernel
-def hmm_posteriors(words: GeneratedWords, room: Room) -> float:
-    """Fill in the posteriors and the jumps taken, by the transitions in the room; returns log p(words)."""
+def hmm_posteriors(words: GeneratedWords, room: Room, counting: bool = True) -> float:
+    """Fill in the posteriors and, if `counting`, the jumps taken, by the transitions in the room.
+
+    Returns log p(words).
+    """
     S = words.emission.shape[1]
     transition, taken = jump_workspace(room.transition, S), jump_workspace(room.taken, S)
-    taken[:] = 0.0
+    if counting:
+        taken[:] = 0.0
     log_words = _forward(words, transition, room)
     log_end = _end(words, transition, taken, room)
-    _backward(words, transition, taken, room)
+    _backward(words, transition, taken, room, counting)
     return log_words + log_end
 
 
@@ -138,7 +142,7 @@ def _end(words: GeneratedWords, transition: Array, taken: Array, room: Room) -> 
 
 
 @kernel
-def _backward(words: GeneratedWords, transition: Array, taken: Array, room: Room) -> None:
+def _backward(words: GeneratedWords, transition: Array, taken: Array, room: Room, counting: bool) -> None:
     """Turn alpha into posteriors, and count jumps."""
     emission, null, p0, out, out_null = words
     L, S = emission.shape
@@ -154,9 +158,9 @@ def _backward(words: GeneratedWords, transition: Array, taken: Array, room: Room
             if b > NEGLIGIBLE:
                 to_come = 0.0
                 for i in range(S):
-                    x = transition[r, i] * ahead[i]
-                    to_come += x
-                    taken[r, i] += b * x
+                    to_come += transition[r, i] * ahead[i]
+                for i in range(S if counting else 0):
+                    taken[r, i] += b * transition[r, i] * ahead[i]
                 out_null[l] += b * stay * onward[r]
                 onward[r] = to_come + stay * onward[r]
             else:

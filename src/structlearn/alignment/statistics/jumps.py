@@ -76,10 +76,11 @@ def without_jumps(jumps: Jumps) -> Jumps:
 
 
 @kernel
-def no_counts(jumps: Jumps) -> JumpCounts:
-    """Return counts of zero."""
-    shape = jumps.weights.shape
-    return JumpCounts(np.zeros(shape), np.zeros(shape), np.zeros(shape[0]), np.zeros(shape[0]))
+def no_counts(jumps: Jumps, counting: bool = True) -> JumpCounts:
+    """Return counts of zero, of no class unless `counting`."""
+    n, width = jumps.weights.shape
+    n = n if counting else 0
+    return JumpCounts(np.zeros((n, width)), np.zeros((n, width)), np.zeros(n), np.zeros(n))
 
 
 @kernel

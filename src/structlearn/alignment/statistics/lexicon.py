@@ -54,6 +54,23 @@ class Lexicon(NamedTuple):
 
 
 @kernel
+def dice_of_cells(lexicon: Lexicon, text: Text, entry: Array) -> Array:
+    """Compute the Dice coefficient of every cell, whose entry is known; 0 where none is stored."""
+    source, target = text.source, text.target
+    dice = np.zeros(entry.size, dtype=np.float32)
+    cell = 0
+    for s in range(source.start.size - 1):
+        for i in range(source.start[s], source.start[s + 1]):
+            for j in range(target.start[s], target.start[s + 1]):
+                k = entry[cell]
+                if k < lexicon.together.size:
+                    either = lexicon.source_pairs[source.tokens[i]] + lexicon.target_pairs[target.tokens[j]]
+                    dice[cell] = 2 * lexicon.together[k] / either
+                cell += 1
+    return dice
+
+
+@kernel
 def find_entry(lexicon: Lexicon, e: int, f: int) -> int:
     """Return the entry of source word e and target word f, by binary search."""
     low, high = lexicon.start[e], lexicon.start[e + 1]

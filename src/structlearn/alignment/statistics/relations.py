@@ -14,12 +14,14 @@ import numpy as np
 
 from structlearn.alignment.statistics.lexicon import Lexicon
 from structlearn.alignment.statistics.strings import (
-    LONGEST,
     MARK,
     WORD,
     Spellings,
+    clear_letters,
     common_prefix,
+    letter_marks,
     likeness,
+    mark_letters,
     spell,
 )
 from structlearn.alignment.text.bitext import Bitext, Text, TrainingText, Vocabulary
@@ -78,7 +80,7 @@ def relate(
     sides = text.source_words, text.target_words
     source, target = (occurring(side) for side in sides)
     classes = frequency_classes(source.counts), frequency_classes(target.counts)
-    kind = entry_kinds(lexicon, spell(sides[0].words), spell(sides[1].words), *classes)
+    kind = entry_kinds(lexicon, spell(sides[0].words), spell(sides[1].words), *classes, letter_marks())
     cells = np.zeros(kind.size, dtype=np.float32) if earlier is None else earlier.cells.copy()
     chance = np.zeros((2, N_LIKENESS * N_FREQUENCY * N_FREQUENCY))
     for window, entry in windows:
@@ -110,22 +112,26 @@ def _beginnings(words: Sequence[str]) -> Array:
 
 @kernel
 def entry_kinds(
-    lexicon: Lexicon, a: Spellings, b: Spellings, source_class: Array, target_class: Array
+    lexicon: Lexicon, a: Spellings, b: Spellings, source_class: Array, target_class: Array, marks: Array
 ) -> Array:
-    """Return the kind of each entry."""
+    """Return the kind of each entry; `marks` is scratch, see `letter_marks`."""
     kind = np.empty(lexicon.target.size, dtype=np.int16)
-    row = np.empty(LONGEST + 1, dtype=np.int64)
     for e in range(a.kind.size):
+        mark_letters(a, e, marks)
         for k in range(lexicon.start[e], lexicon.start[e + 1]):
             f = lexicon.target[k]
-            alike = likeness_class(a, e, b, f, row)
+            alike = likeness_class(a, e, b, f, marks)
             kind[k] = (alike * N_FREQUENCY + source_class[e]) * N_FREQUENCY + target_class[f]
+        clear_letters(a, e, marks)
     return kind
 
 
 @kernel
-def likeness_class(a: Spellings, i: int, b: Spellings, j: int, row: Array) -> int:
-    """Words by the tenths of letters that they share; the same ones, short ones, numbers and marks apart."""
+def likeness_class(a: Spellings, i: int, b: Spellings, j: int, marks: Array) -> int:
+    """Return the class of two words, of which word i is marked.
+
+    By the tenths of letters that they share; the same ones, short ones, numbers and marks apart.
+    """
     m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]
     same = m == n and common_prefix(a, i, b, j) == m
     if a.kind[i] == WORD and b.kind[j] == WORD:
@@ -133,7 +139,7 @@ def likeness_class(a: Spellings, i: int, b: Spellings, j: int, row: Array) -> in
             return 10 if m <= 3 else 11
         if min(m, n) <= 3:
             return 12
-        return min(9, int(10 * likeness(a, i, b, j, row)))
+        return min(9, int(10 * likeness(marks, m, b, j)))
     if a.kind[i] == b.kind[j]:
         return (13 if same else 14) if a.kind[i] == MARK else (15 if same else 16)
     if a.kind[i] == WORD or b.kind[j] == WORD:

@@ -18,7 +18,7 @@ from structlearn.alignment.statistics.continuing import EarlierText
 from structlearn.alignment.statistics.cooccurrence import build_lexicon
 from structlearn.alignment.statistics.direction import Direction
 from structlearn.alignment.statistics.expectation import expect
-from structlearn.alignment.statistics.lexicon import N_MISSING, Lexicon, find_entries
+from structlearn.alignment.statistics.lexicon import N_MISSING, Lexicon, dice_of_cells, find_entries
 from structlearn.alignment.statistics.training import (
     BELIEFS,
     CHUNK,
@@ -126,27 +126,30 @@ class AlignmentStatistics:
 
     def posteriors(self, bitext: Bitext, *, n_jobs: int = 1) -> Posteriors:
         """Return the posteriors of the HMM over all pairs."""
-        records = self.forward.record(), self.reverse.record()
 
-        def work(part: tuple[int, int]) -> tuple[Array, ...]:
-            entry = find_entries(self.lexicon, bitext.record, *part)
-            forward, reverse = expect(bitext.record, entry, *records, *part)
-            return forward.link, reverse.link, forward.null, reverse.null
+        def work(part: tuple[int, int]) -> Posteriors:
+            return self._posteriors(bitext, find_entries(self.lexicon, bitext.record, *part), part)
 
         with in_order(n_jobs) as run:
             return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, cell_ranges(bitext)))))
+
+    def _posteriors(self, bitext: Bitext, entry: Array, part: tuple[int, int]) -> Posteriors:
+        records = self.forward.record(), self.reverse.record()
+        forward, reverse = expect(bitext.record, entry, *records, *part, counting=False)
+        return Posteriors(forward.link, reverse.link, forward.null, reverse.null)
+
+    def of_cells(self, bitext: Bitext) -> tuple[Posteriors, PairStatistics]:
+        """Return the posteriors of the HMM over all pairs, and the statistics of every cell."""
+        entry = find_entries(self.lexicon, bitext.record, 0, len(bitext))
+        tables = self.forward.translation, self.reverse.translation
+        found = (one[entry].astype(np.float32, copy=False) for one in tables)
+        dice = dice_of_cells(self.lexicon, bitext.record, entry)
+        return self._posteriors(bitext, entry, (0, len(bitext))), PairStatistics(dice, *found)
 
     def tables(self, source: Iterable[str], target: Iterable[str]) -> Posteriors:
         """Return the posteriors of one pair of sentences, (m, n) each."""
         bitext = self.encode([(source, target)])
         return next(by_pair(bitext, self.posteriors(bitext)))
-
-    def pair_statistics(self, bitext: Bitext) -> PairStatistics:
-        """Return Dice and translation probabilities of every cell."""
-        entry = find_entries(self.lexicon, bitext.record, 0, len(bitext))
-        table = np.concatenate([self.lexicon.dice(), np.zeros(N_MISSING, dtype=np.float32)])
-        tables = table, self.forward.translation, self.reverse.translation
-        return PairStatistics(*(one[entry].astype(np.float32, copy=False) for one in tables))
 
     def prune(self, min_probability: float = 1e-3) -> AlignmentStatistics:
         """Return a copy without entries whose two probabilities are both smaller, for a small file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from structlearn.core.kernels import kernel
 LONGEST = 32
 
 WORD, NUMBER, MARK = 0, 1, 2
+_CODE_POINTS = 0x110000
+_SCRATCH = threading.local()
 
 
 class Spellings(NamedTuple):
@@ -53,20 +56,46 @@ def common_prefix(a: Spellings, i: int, b: Spellings, j: int) -> int:
     return length
 
 
+def letter_marks() -> Array:
+    """Return this thread's room for `mark_letters`, by code point, whose marks are all clear."""
+    if not hasattr(_SCRATCH, "marks"):
+        _SCRATCH.marks = np.zeros(_CODE_POINTS, dtype=np.uint64)
+    marks: Array = _SCRATCH.marks
+    return marks
+
+
 @kernel
-def likeness(a: Spellings, i: int, b: Spellings, j: int, row: Array) -> float:
-    """Longest common subsequence over the longer length, in [0, 1]; `row` is scratch for LONGEST + 1."""
-    first, second = a.start[i], b.start[j]
-    m, n = a.start[i + 1] - first, b.start[j + 1] - second
+def mark_letters(a: Spellings, i: int, marks: Array) -> None:
+    """Set bit k of the mark of the k-th letter of word i."""
+    bit = np.uint64(1)
+    for k in range(a.start[i], a.start[i + 1]):
+        marks[a.letters[k]] |= bit
+        bit <<= np.uint64(1)
+
+
+@kernel
+def clear_letters(a: Spellings, i: int, marks: Array) -> None:
+    """Take the marks of word i away again."""
+    for k in range(a.start[i], a.start[i + 1]):
+        marks[a.letters[k]] = np.uint64(0)
+
+
+@kernel
+def likeness(marks: Array, m: int, b: Spellings, j: int) -> float:
+    """Longest common subsequence of the marked word, of m letters, and word j, over the longer length.
+
+    Bit k of `unrisen` is 0 where the row of the table of lengths rises at letter k (Hyyro 2004).
+    """
+    n = b.start[j + 1] - b.start[j]
     if m == 0 or n == 0:
         return 0.0
-    for k in range(n + 1):
-        row[k] = 0
-    for t in range(m):
-        diagonal = 0
-        letter = a.letters[first + t]
-        for k in range(n):
-            above = row[k + 1]
-            row[k + 1] = diagonal + 1 if letter == b.letters[second + k] else max(above, row[k])
-            diagonal = above
-    return row[n] / max(m, n)
+    unrisen = ~np.uint64(0)
+    for k in range(b.start[j], b.start[j + 1]):
+        met = unrisen & marks[b.letters[k]]
+        unrisen = (unrisen + met) | (unrisen - met)
+    risen = ~unrisen & ((np.uint64(1) << np.uint64(m)) - np.uint64(1))
+    length = 0
+    while risen:
+        risen &= risen - np.uint64(1)
+        length += 1
+    return length / max(m, n)

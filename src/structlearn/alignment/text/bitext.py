@@ -17,8 +17,8 @@ from structlearn.core.progress import show_progress
 P = TypeVar("P", bound=Sequence[Iterable[str]])
 Sentences = TypeVar("Sentences", bound=Sequence[Sized])
 
-#: Pairs whose features are held at once, and cells from which on they are enough.
-PAIRS_AT_ONCE, CELLS_AT_ONCE = 500, 1 << 19
+#: Pairs whose features are held at once, and cells from which on they are enough: 3 MB, near the processor.
+PAIRS_AT_ONCE, CELLS_AT_ONCE = 500, 1 << 13
 
 
 class Vocabulary:
@@ -257,7 +257,8 @@ def checked_pair(pair: P) -> P:
     if _is_no_list(pair) or len(pair) != 2 or any(map(_is_no_list, pair)):
         raise ValueError(
             "A pair is two lists of words, source and target, such as "
-            '("the house".split(), "la maison".split()); got something else.'
+            '("the house".split(), "la maison".split()); got something else. To give texts, '
+            'set tokenize="simple".'
         )
     return pair
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from structlearn.alignment.text.pairs import Path, paired_lines
-from structlearn.alignment.text.tokenizers import Tokenizer, split_at_blanks
+from structlearn.alignment.text.tokenizers import AT_BLANKS, Tokenizer
 from structlearn.data import written_text
 
 Sides = tuple[list[str], list[str]]
@@ -47,8 +47,8 @@ class CleaningRules:
         `max_length`; 0 splits none
     """
 
-    tokenize_source: Tokenizer = split_at_blanks
-    tokenize_target: Tokenizer = split_at_blanks
+    tokenize_source: Tokenizer = AT_BLANKS
+    tokenize_target: Tokenizer = AT_BLANKS
     lowercase: bool = False
     strip_accents: bool = False
     min_length: int = 1
@@ -94,8 +94,9 @@ def clean_files(
 ) -> dict[str, int]:
     """Clean two line-aligned files into two others, both written whole or not at all.
 
-    Both are the source side and the target side, plain or (by their names) .gz. By default only empty, very
-    long and lopsided pairs are dropped or split. Returns the numbers of what is named in `COUNTED`.
+    Both are the source side and the target side, plain or (by their names) .gz or .zst. By default only
+    empty, very long and lopsided pairs are dropped or split. Returns the numbers of what is named in
+    `COUNTED`.
     """
     counts: Counter[str] = Counter()
     lines = ((left, right) for _, left, right in paired_lines(*sources))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.vectors import Words
+from structlearn.alignment.text.tokenizers import HAN_AND_KANA, SOUTH_EAST_ASIAN
 from structlearn.core.errors import doubt
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ SIDES = ("source", "target")
 LOOKED_AT = 1000
 #: Characters that their words rarely reach, by scripts that are written without blanks.
 _WORDS_WITHOUT_BLANKS = {
-    re.compile("[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"): 5,
-    re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"): 10,  # Thai, Lao, Burmese, Khmer
+    re.compile(f"[{HAN_AND_KANA}]"): 5,
+    re.compile(f"[{SOUTH_EAST_ASIAN}]"): 10,
 }
 
 
@@ -33,8 +34,8 @@ def doubt_whole_lines(pairs: Sequence[Words]) -> None:
             n_pairs = min(len(pairs), LOOKED_AT)
             doubt(
                 f"The {side} text is written without blanks between words and has {len(words) / n_pairs:.1f} "
-                "tokens per line: whole lines would be aligned as words. Split it into words first, with a "
-                "tokenizer of its language."
+                "tokens per line: whole lines would be aligned as words. Split it into words first, with "
+                "--tokenize auto (in Python, tokenize='auto'), or a tokenizer of its language."
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import closing
 from itertools import zip_longest
 from typing import NamedTuple, Protocol, TypeVar
@@ -13,6 +13,9 @@ from structlearn.data import DataError, Lines, check_there, numbered_lines, open
 from structlearn.data.text import standard_input
 
 Path = str | os.PathLike[str]
+#: From the text of either side to its tokens.
+Splits = tuple[Callable[[str], list[str]], Callable[[str], list[str]]]
+AT_BLANKS: Splits = (str.split, str.split)
 
 
 class Pair(NamedTuple):
@@ -24,7 +27,7 @@ class Pair(NamedTuple):
 
 
 def file_lines(path: Path, *, whole: bool = False) -> Lines:
-    """Return the numbered lines of a file, plain or .gz; of the standard input if `path` is `-`."""
+    """Return the numbered lines of a file, plain, .gz or .zst; of the standard input if `path` is `-`."""
     if os.fspath(path) != "-":
         return open_text(path, whole=whole)
     return numbered_lines("-", standard_input(), whole=whole)
@@ -36,7 +39,7 @@ def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
     Parameters
     ----------
     source, target : str or path
-        Line-aligned UTF-8 text files, plain or .gz; one of them may be `-`, the standard input.
+        Line-aligned UTF-8 text files, plain, .gz or .zst; one of them may be `-`, the standard input.
 
     Raises
     ------
@@ -63,7 +66,12 @@ def _beside(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def read_pairs(
-    source: Path, target: Path, *, allow_empty: bool = False, max_length: int | None = None
+    source: Path,
+    target: Path,
+    *,
+    allow_empty: bool = False,
+    max_length: int | None = None,
+    split: Splits = AT_BLANKS,
 ) -> Iterator[Pair]:
     """Stream the sentence pairs of two line-aligned files of tokens separated by blanks.
 
@@ -75,44 +83,49 @@ def read_pairs(
         Whether a sentence may have no words; if not, it is an error.
     max_length : int, optional
         The most words of a sentence; more are an error.
+    split : pair of functions
+        What makes tokens of a line of either side.
 
     """
     return (
         Pair(
             number,
-            _tokens(source, number, left, allow_empty, max_length),
-            _tokens(target, number, right, allow_empty, max_length),
+            _checked(source, number, split[0](left), allow_empty, max_length),
+            _checked(target, number, split[1](right), allow_empty, max_length),
         )
         for number, left, right in paired_lines(source, target)
     )
 
 
-def read_tab_pairs(path: Path, *, allow_empty: bool = False) -> Iterator[tuple[Pair, str | None]]:
+def read_tab_pairs(
+    path: Path, *, allow_empty: bool = False, split: Splits = AT_BLANKS
+) -> Iterator[tuple[Pair, str | None]]:
     """Stream sentence pairs from lines `source TAB target [TAB links]`, with the links as they are written.
 
     Parameters
     ----------
     path : str or path
-        A UTF-8 text file, plain or .gz, or `-` for the standard input.
+        A UTF-8 text file, plain, .gz or .zst, or `-` for the standard input.
     allow_empty : bool
         Whether a sentence may have no words; if not, it is an error.
+    split : pair of functions
+        What makes tokens of the text of either side.
 
     """
-    return (_columns(path, number, line, allow_empty) for number, line in file_lines(path))
+    return (_columns(path, number, line, allow_empty, split) for number, line in file_lines(path))
 
 
-def _columns(path: Path, number: int, line: str, allow_empty: bool) -> tuple[Pair, str | None]:
+def _columns(path: Path, number: int, line: str, allow_empty: bool, split: Splits) -> tuple[Pair, str | None]:
     columns = line.split("\t")
     if len(columns) not in (2, 3):
         raise DataError.at(path, number, f"2 or 3 columns between tabs are wanted, not {len(columns)}.")
-    source, target = (_tokens(path, number, text, allow_empty) for text in columns[:2])
+    source, target = (_checked(path, number, split[k](columns[k]), allow_empty) for k in (0, 1))
     return Pair(number, source, target), columns[2] if len(columns) == 3 else None
 
 
-def _tokens(
-    path: Path, number: int, line: str, allow_empty: bool, max_length: int | None = None
+def _checked(
+    path: Path, number: int, tokens: list[str], allow_empty: bool, max_length: int | None = None
 ) -> list[str]:
-    tokens = line.split()
     if not tokens and not allow_empty:
         raise DataError.at(path, number, "the sentence is empty; `structlearn align clean` drops such pairs.")
     if max_length is not None and len(tokens) > max_length:

@@ -13,7 +13,7 @@ _NAMES = registry_names("structlearn.tagging.exchange.formats:FORMATS")
 #: the format of models of numbers, not of words
 _ONNX = "onnx"
 Model = Annotated[Path, argument("MODEL", "A file that `train` or `save` wrote.")]
-Foreign = Annotated[Path, argument("FILE", "A model file of another tool (.gz by its name).")]
+Foreign = Annotated[Path, argument("FILE", "A model file of another tool (.gz or .zst by its name).")]
 
 
 @handling_errors()

@@ -14,6 +14,7 @@ from structlearn.cli.tasks.task import Inputs, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import quote
 from structlearn.data import open_text
+from structlearn.data.compression import inner_name
 from structlearn.data.text import is_blank
 from structlearn.data.token_lines import DOCUMENT, is_document
 from structlearn.estimators.files.persistence import Bundle
@@ -82,7 +83,7 @@ class SentenceFile:
         return self.task.inputs(self._write_rows(rows), bundle, labels=True)
 
     def _write_rows(self, rows: Array) -> Path:
-        path = self.folder / self.source.path.name.removesuffix(".gz")
+        path = self.folder / inner_name(self.source.path.name)
         path.write_text("\n".join(self.sentences[i] for i in rows.tolist()), encoding="utf-8", newline="\n")
         return path
 

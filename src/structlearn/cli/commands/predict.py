@@ -34,7 +34,10 @@ def predict(
     data: Data,
     out: Annotated[
         Path | None,
-        option("FILE", "Write here (.gz by its name; grid: label images in this folder).  [default: stdout]"),
+        option(
+            "FILE",
+            "Write here (.gz or .zst by its name; grid: label images in this folder).  [default: stdout]",
+        ),
     ] = None,
     marginals: Annotated[
         bool,

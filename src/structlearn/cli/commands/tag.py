@@ -24,14 +24,16 @@ _STDIN = Path("-")
 @handling_errors()
 def tag(
     model: Model,
-    file: Annotated[Path, argument("FILE", "Text in UTF-8, plain or .gz; - is stdin.")] = _STDIN,
+    file: Annotated[Path, argument("FILE", "Text in UTF-8, plain, .gz or .zst; - is stdin.")] = _STDIN,
     format: Annotated[
         str, option("F", "{text_formats}.", values=lambda: ("conll", "json", "inline"))
     ] = "conll",
     tokenizer: Annotated[
         str, option("T", "{tokenizers}.", values=registry_names("structlearn.tagging.tokenizers:TOKENIZERS"))
     ] = "penn",
-    out: Annotated[Path | None, option("FILE", "Write here (.gz by its name).  [default: stdout]")] = None,
+    out: Annotated[
+        Path | None, option("FILE", "Write here (.gz or .zst by its name).  [default: stdout]")
+    ] = None,
     jobs: Jobs = 1,
 ) -> None:
     """Label the words of raw text, with a model that tag, chunk or ner trained.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def train(
     *,
     entry: TaskEntry,
-    data: Annotated[Path, argument("DATA", "Training data, plain or .gz, or packed; - for stdin.")],
+    data: Annotated[Path, argument("DATA", "Training data, plain, .gz or .zst, or packed; - for stdin.")],
     out: ModelOut,
     own: TaskOptions,
     problem: ProblemOptions,

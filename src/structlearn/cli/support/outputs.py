@@ -41,12 +41,12 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def write_output(lines: Iterable[str], out: Path | None) -> None:
-    """Write lines to `out` (.gz by its name), or to stdout."""
+    """Write lines to `out` (.gz or .zst by its name), or to stdout."""
     write_pieces((f"{line}\n" for line in lines), out)
 
 
 def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
-    """Write pieces of text, as they are, to `out` (.gz by its name), or to stdout."""
+    """Write pieces of text, as they are, to `out` (.gz or .zst by its name), or to stdout."""
     from structlearn.data import written_text
 
     if out is None:

@@ -15,7 +15,6 @@ import typer
 from structlearn.cli.support.options import option, registry_names
 
 STDIN = "-"
-_GZIP = b"\x1f\x8b"
 
 Format = Annotated[
     str | None,
@@ -49,6 +48,7 @@ def input_file(data: Path, format: str | None = None) -> Path:
 
 
 def _copy_stdin(path: Path) -> Path:
+    from structlearn.data.compression import MAGIC
     from structlearn.data.text import standard_input
     from structlearn.storage.atomic import naming
 
@@ -57,8 +57,9 @@ def _copy_stdin(path: Path) -> Path:
     with naming(path), open(path, "wb") as file:
         shutil.copyfileobj(standard_input(), file)
     with open(path, "rb") as file:
-        packed = file.read(2) == _GZIP
-    return path.rename(f"{path}.gz") if packed else path
+        begin = file.read(4)
+    ending = next((ending for ending, magic in MAGIC.items() if begin.startswith(magic)), "")
+    return path.rename(f"{path}{ending}") if ending else path
 
 
 def forget_stdin() -> None:

@@ -46,6 +46,7 @@ def _entries_said(where: str) -> str:
 TEXTS: dict[str, Callable[[], str]] = {
     "{tasks}": lambda: either(TASKS),
     "{formats}": lambda: ", ".join(resolve_name("structlearn.data.file_formats:FILE_FORMATS")),
+    "{aligned_tokenizers}": lambda: _entries_said("structlearn.alignment.text.tokenizers:TOKENIZERS"),
     "{tokenizers}": lambda: _entries_said("structlearn.tagging.tokenizers:TOKENIZERS"),
     "{text_formats}": lambda: _entries_said("structlearn.tagging.written:TEXT_FORMATS"),
     "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),

@@ -13,6 +13,7 @@ from typing import IO
 
 from structlearn.core.sentences import Statement
 from structlearn.core.wording import list_names, quote
+from structlearn.data.compression import ending_of
 from structlearn.data.tables.csv_columns import read_columns
 from structlearn.data.tables.rows import open_rows
 from structlearn.data.text import check_there, open_bytes
@@ -83,7 +84,7 @@ def open_table(path: StrPath) -> TableSource:
 
 
 class CsvSource(TableSource):
-    """A CSV file, plain or .gz."""
+    """A CSV file, plain, .gz or .zst."""
 
     def __init__(self, path: StrPath) -> None:
         check_there(path)
@@ -144,7 +145,7 @@ class CsvSource(TableSource):
 
 def _spool(path: StrPath) -> IO[bytes]:
     """Return a copy of what can be read only once; it is removed with the object."""
-    ending = ".gz" if os.fspath(path).lower().endswith(".gz") else ".csv"
+    ending = ending_of(path) or ".csv"
     copy = tempfile.NamedTemporaryFile(suffix=ending)  # noqa: SIM115
     with open_bytes(path) as stream:
         shutil.copyfileobj(stream, copy)

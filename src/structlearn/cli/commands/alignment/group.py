@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from structlearn.cli.support.errors import handling_errors
-from structlearn.cli.support.options import Json, option, switch
+from structlearn.cli.support.options import Json, option, registry_names, switch
 from structlearn.cli.support.outputs import check_output, print_figures
+from structlearn.cli.support.texts import Command
 
 if TYPE_CHECKING:
     from structlearn.alignment.text.tokenizers import Tokenizer
@@ -18,17 +18,9 @@ if TYPE_CHECKING:
 align = typer.Typer(rich_markup_mode=None)
 
 Source = Annotated[
-    Path, option("FILE", "Source sentences, one per line, plain or .gz; - for stdin.", "--src")
+    Path, option("FILE", "Source sentences, one per line, plain, .gz or .zst; - for stdin.", "--src")
 ]
 Target = Annotated[Path, option("FILE", "Their translations, line by line; one side may be -.", "--tgt")]
-
-
-class Tokenize(StrEnum):
-    """How to split text into tokens."""
-
-    none = "none"
-    simple = "simple"
-    moses = "moses"
 
 
 @align.callback(
@@ -42,6 +34,7 @@ def show_align_help(context: typer.Context) -> None:
 
 
 @align.command(
+    cls=Command,
     short_help="Clean parallel text for training.",
     epilog="Example: structlearn align clean --src raw.en --tgt raw.fr --out clean --tokenize simple",
 )
@@ -51,12 +44,13 @@ def clean(
     target: Target,
     out: Annotated[Path, option("PREFIX", "Write PREFIX and the inputs' suffixes, else .src and .tgt.")],
     tokenize: Annotated[
-        Tokenize,
-        typer.Option(
-            help="none: tokens stand between blanks; simple: words and marks, English contractions, French "
-            "elisions; moses: the library sacremoses."
+        str,
+        option(
+            "T",
+            "{aligned_tokenizers}.",
+            values=registry_names("structlearn.alignment.text.tokenizers:TOKENIZERS"),
         ),
-    ] = Tokenize.none,
+    ] = "none",
     source_language: Annotated[
         str | None, option("L", "Such as en.  [default: the suffix of FILE]", "--src-language")
     ] = None,
@@ -111,28 +105,33 @@ def _beside(prefix: Path, source: Path, target: Path) -> tuple[Path, Path]:
 
 
 def _suffix(path: Path) -> str:
-    archive = path.suffix if path.suffix.lower() == ".gz" else ""
-    inner = Path(path.name.removesuffix(archive)).suffix
-    return f"{inner}{archive}" if inner else ""
+    from structlearn.data.compression import inner_name
+
+    whole = path.name
+    inner = inner_name(whole)
+    kind = Path(inner).suffix
+    return f"{kind}{whole[len(inner) :]}" if kind else ""
 
 
-def _tokenizer(kind: Tokenize, language: str | None, path: Path, option: str) -> Tokenizer:
-    from structlearn.alignment.text import tokenizers
+def _tokenizer(name: str, language: str | None, path: Path, option: str) -> Tokenizer:
+    from structlearn.alignment.text.tokenizers import AT_BLANKS, TOKENIZERS, Tokenizer
 
-    if kind is Tokenize.none:
-        return tokenizers.split_at_blanks
-    code = language or _language(path)
+    if TOKENIZERS.entry(name).name == "none":
+        return AT_BLANKS
+    code = language or language_of(path)
     if code is None:
         raise ValueError(f"The language of {path} cannot be told from its name; give it with {option} en.")
-    return tokenizers.simple(code) if kind is Tokenize.simple else tokenizers.moses(code)
+    return Tokenizer(name, code)
 
 
-def _language(path: Path) -> str | None:
+def language_of(path: Path) -> str | None:
     """Return the language that the suffix of a file stands for.
 
     .e is English, .f French, else two letters.
     """
-    code = _suffix(path).removesuffix(".gz").lstrip(".").lower()
+    from structlearn.data.compression import inner_name
+
+    code = Path(inner_name(path.name)).suffix.lstrip(".").lower()
     return {"e": "en", "f": "fr"}.get(code, code if len(code) == 2 and code.isalpha() else None)
 
 

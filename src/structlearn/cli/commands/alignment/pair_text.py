@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice, tee, zip_longest
 from pathlib import Path
@@ -13,16 +14,22 @@ from structlearn.cli.support.options import argument, option
 
 if TYPE_CHECKING:
     from structlearn.alignment.aligner import Aligner
-    from structlearn.alignment.files.pair_files import FilePair, WrittenPair
+    from structlearn.alignment.files.pair_files import FilePair, PairFormat, WrittenPair
     from structlearn.alignment.files.tmx import Languages
-    from structlearn.alignment.text.pairs import LengthLimit
+    from structlearn.alignment.gold.vectors import Words
+    from structlearn.alignment.links import Aligned
+    from structlearn.alignment.text.pairs import LengthLimit, Splits
 
 Model = Annotated[Path, argument("MODEL", "A file that `align train` wrote.")]
 Out = Annotated[
-    Path | None, option("FILE", "File to write, .gz by its name; - is stdout.  [default: stdout]")
+    Path | None, option("FILE", "File to write, .gz or .zst by its name; - is stdout.  [default: stdout]")
 ]
 MaxLength = Annotated[
     int, option("N", "A pair with a longer side is passed over: long ones are slow.", min=1)
+]
+LinkFormat = Annotated[
+    str | None,
+    option("F", "pharaoh, naacl, tsv, jsonl or tmx.  [default: by the name of --out, else pharaoh]"),
 ]
 #: This many first pairs are looked at, to see whether the model knows the language.
 _LOOKED_AT = 1000
@@ -33,7 +40,8 @@ class TextFiles:
     """Two line-aligned files, or one file that holds both sides."""
 
     source: Annotated[
-        Path | None, option("FILE", "Source sentences, one per line, plain or .gz; - for stdin.", "--src")
+        Path | None,
+        option("FILE", "Source sentences, one per line, plain, .gz or .zst; - for stdin.", "--src"),
     ] = None
     target: Annotated[
         Path | None, option("FILE", "Their translations, line by line; one side may be -.", "--tgt")
@@ -70,15 +78,43 @@ class TextFiles:
         """What the sides are called."""
         return self.source_language, self.target_language
 
-    def read(self) -> Iterator[FilePair]:
-        """Read the pairs as they come, also those with an empty side."""
+    def read(self, split: Splits | None = None) -> Iterator[FilePair]:
+        """Read the pairs as they come, also those with an empty side; tokens stand between blanks."""
         from structlearn.alignment.files.pair_files import FilePair, read_pair_file
-        from structlearn.alignment.text.pairs import read_pairs
+        from structlearn.alignment.text.pairs import AT_BLANKS, read_pairs
 
         self.files()
+        split = split or AT_BLANKS
         if self.source is not None and self.target is not None:
-            return (FilePair(*pair) for pair in read_pairs(self.source, self.target, allow_empty=True))
-        return read_pair_file(str(self.text), self.text_format, self.languages)
+            pairs = read_pairs(self.source, self.target, allow_empty=True, split=split)
+            return (FilePair(*pair) for pair in pairs)
+        return read_pair_file(str(self.text), self.text_format, self.languages, split)
+
+    def first_texts(self) -> list[tuple[str, str]]:
+        """Read the texts of first pairs, to see how they are written; ValueError for stdin."""
+        if Path("-") in self.files():
+            raise ValueError("--tokenize auto looks at the text first: for stdin, name the tokenizer.")
+        with closing(self.read((_whole, _whole))) as pairs:  # type: ignore[type-var]
+            return [("".join(one.source), "".join(one.target)) for one in islice(pairs, _LOOKED_AT)]
+
+    def spoken(self) -> dict[str, str]:
+        """Return the languages of both sides, as given or as the names of the files say."""
+        from structlearn.cli.commands.alignment.group import language_of
+
+        paths = (self.source, self.target)
+        found = (given or (path and language_of(path)) or "" for given, path in zip(self.languages, paths))
+        return dict(zip(("source_language", "target_language"), found))
+
+
+def link_format(out: Path | None, name: str | None) -> PairFormat:
+    """Return the format in which links are written, by its name or by that of the file."""
+    from structlearn.alignment.files.pair_files import PAIR_FORMATS, format_by_name
+
+    return format_by_name(out or "-", "pharaoh") if name is None else PAIR_FORMATS.entry(name)
+
+
+def _whole(text: str) -> list[str]:
+    return [text]
 
 
 def load_aligner(model: Path) -> Aligner:
@@ -87,16 +123,30 @@ def load_aligner(model: Path) -> Aligner:
     return Aligner.load(model)
 
 
+def read_for(aligner: Aligner, text: TextFiles) -> Iterator[FilePair]:
+    """Read the pairs of a text as the model splits it."""
+    from structlearn.alignment.text_statistics import splits_of
+
+    return text.read(splits_of(aligner.tokenizers_))
+
+
 def aligned_pairs(
     aligner: Aligner, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool
 ) -> Iterator[WrittenPair]:
     """Yield the pairs with their links; one that is too long has none."""
+    aligner.set_params(max_length=limit.max_length)
+    return with_links(looked_at(aligner, pairs), limit, lambda words: aligner.align(words, scores=scores))
+
+
+def with_links(
+    pairs: Iterable[FilePair], limit: LengthLimit, align: Callable[[Iterator[Words]], Iterator[Aligned]]
+) -> Iterator[WrittenPair]:
+    """Yield the pairs with the links that `align` gives those that are not too long."""
     from structlearn.alignment.files.pair_files import WrittenPair
 
-    aligner.set_params(max_length=limit.max_length)
-    kept, read = tee(looked_at(aligner, pairs))
+    kept, read = tee(pairs)
     words = ((pair.source, pair.target) if limit.fits(pair) else ([], []) for pair in read)
-    for pair, one in zip(kept, aligner.align(words, scores=scores)):
+    for pair, one in zip(kept, align(words)):
         yield WrittenPair(pair.source, pair.target, one.links, one.confidence)
 
 
@@ -117,13 +167,16 @@ class LinkSource:
         return found
 
     def pairs_with_links(
-        self, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool
+        self, read: Callable[[Splits | None], Iterable[FilePair]], limit: LengthLimit, *, scores: bool
     ) -> Iterator[WrittenPair]:
-        """Return the pairs with their links."""
+        """Return the pairs that `read` reads, split as the model does it, with their links."""
+        from structlearn.alignment.text_statistics import splits_of
+
         self.files()
-        if self.model is not None:
-            return aligned_pairs(load_aligner(self.model), pairs, limit, scores=scores)
-        return _with_links(str(self.links), pairs)
+        if self.model is None:
+            return _with_links(str(self.links), read(None))
+        aligner = load_aligner(self.model)
+        return aligned_pairs(aligner, read(splits_of(aligner.tokenizers_)), limit, scores=scores)
 
 
 def _with_links(path: str, pairs: Iterable[FilePair]) -> Iterator[WrittenPair]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from structlearn.cli.commands.align import align
-from structlearn.cli.commands.pair_text import (
+from structlearn.cli.commands.alignment.group import align
+from structlearn.cli.commands.alignment.pair_text import (
     LinkSource,
     MaxLength,
     Model,
@@ -20,7 +21,7 @@ from structlearn.cli.commands.pair_text import (
 from structlearn.cli.support.errors import handling_errors
 from structlearn.cli.support.groups import spread_groups
 from structlearn.cli.support.options import option
-from structlearn.cli.support.outputs import output_file, write_pieces
+from structlearn.cli.support.outputs import check_output, output_file, write_pieces
 from structlearn.core.registry import one_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def phrases(
     write = _PHRASES[one_of("format", format, _PHRASES)]
     out_file = output_file(out, [*given.files(), *text.files()])
     limit, room = LengthLimit(max_length), parse_size(memory)
-    rows = given.pairs_with_links(text.read(), limit, scores=False)
+    rows = given.pairs_with_links(text.read, limit, scores=False)
     found = counted_phrases(
         ((one.source, one.target, one.links) for one in rows),
         max_length=phrase_length,
@@ -84,6 +85,49 @@ def _json(one: PhrasePair | Translation) -> str:
 
 
 _PHRASES: dict[str, Callable[[PhrasePair], str]] = {"tsv": _tsv, "moses": _moses, "jsonl": _json}
+
+
+@align.command(
+    short_help="Write the lexical shortlists of a translation system.",
+    epilog="Example: structlearn align shortlist model.safetensors --src text.en --tgt text.fr --out lex",
+)
+@handling_errors()
+@spread_groups
+def shortlist(
+    given: LinkSource,
+    text: TextFiles,
+    out: Annotated[Path, option("PREFIX", "Write PREFIX.s2t and PREFIX.t2s.")],
+    most: Annotated[int, option("N", "Most words of the other side per word.", min=1)] = 100,
+    source_pieces: Annotated[
+        Path | None, option("FILE", "SentencePiece model: count pieces of words.", "--pieces-src")
+    ] = None,
+    target_pieces: Annotated[
+        Path | None, option("FILE", "The same for the target side.", "--pieces-tgt")
+    ] = None,
+    max_length: MaxLength = 200,
+) -> None:
+    """Count which words are linked, and write for each word the likeliest of the other side.
+
+    Lines of PREFIX.s2t are target, source, p(target | source), those of PREFIX.t2s source, target,
+    p(source | target), as Marian and Bergamot read them. Words are those between blanks; with SentencePiece
+    models each piece of a word is counted with each piece of the words that it is linked to.
+    """
+    from structlearn.alignment.text.pairs import LengthLimit
+    from structlearn.alignment.uses.blanks import between_blanks
+    from structlearn.alignment.uses.shortlist import ROOM, count_links, pieces_of, shortlist_lines
+    from structlearn.alignment.uses.sorted_counts import Sorter
+
+    outputs = [Path(f"{out}.s2t"), Path(f"{out}.t2s")]
+    for path in outputs:
+        check_output(path, others=[*given.files(), *text.files()])
+    pieces = pieces_of(source_pieces), pieces_of(target_pieces)
+    limit = LengthLimit(max_length)
+    rows = map(between_blanks, given.pairs_with_links(text.read, limit, scores=False))
+    with Sorter(ROOM) as by_source, Sorter(ROOM) as by_target:
+        count_links(rows, pieces, (by_source, by_target))
+        for path, sorter in zip(outputs, (by_source, by_target)):
+            write_pieces(shortlist_lines(sorter, most), path)
+    warn_of_length(limit, "were passed over")
 
 
 @align.command(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from structlearn.cli.commands.align import align
-from structlearn.cli.commands.pair_text import LinkSource, MaxLength, Out, TextFiles, warn_of_length
+from structlearn.cli.commands.alignment.group import align
+from structlearn.cli.commands.alignment.pair_text import LinkSource, MaxLength, Out, TextFiles, warn_of_length
 from structlearn.cli.support.errors import handling_errors
 from structlearn.cli.support.groups import spread_groups
 from structlearn.cli.support.options import option, switch
@@ -17,6 +17,7 @@ from structlearn.cli.support.outputs import output_file, write_pieces
 
 if TYPE_CHECKING:
     from structlearn.alignment.files.pair_files import FilePair, WrittenPair
+    from structlearn.alignment.text.pairs import Splits
     from structlearn.alignment.uses.labelled import LabelledSentence, ProjectedSentence
 
 #: The labels of this many first sentences show whether they mark spans.
@@ -81,7 +82,7 @@ def project_labels_of_text(
     as B-type and I-type; where two overlap the surer one stays. The labelled side's text may be left out:
     it is in the file of labels. If it is given, its words must be the same.
     """
-    from structlearn.alignment.text.pairs import LengthLimit
+    from structlearn.alignment.text.pairs import AT_BLANKS, LengthLimit
     from structlearn.alignment.uses.labelled import LABELLED_FORMATS, read_labelled
     from structlearn.alignment.uses.projection import GAPS
 
@@ -92,8 +93,9 @@ def project_labels_of_text(
     kind = LABELLED_FORMATS.entry(format or labelled.form)
     limit = LengthLimit(max_length)
     known, words = tee(labelled.sentences)
-    pairs = _pairs(text, options, words)
-    linked = given.pairs_with_links(pairs, limit, scores=True)
+    linked = given.pairs_with_links(
+        lambda split: _pairs(text, options, words, split or AT_BLANKS), limit, scores=True
+    )
     found = _project_sentences(options, known, linked)
     pieces = (kind.write(one, column=labelled.column, scores=scores) for one in found)
     write_pieces(pieces, out_file)
@@ -110,29 +112,34 @@ def _files(text: TextFiles, own: int) -> list[Path]:
 
 
 def _pairs(
-    text: TextFiles, options: LabelOptions, sentences: Iterator[LabelledSentence]
+    text: TextFiles, options: LabelOptions, sentences: Iterator[LabelledSentence], split: Splits
 ) -> Iterator[FilePair]:
     """Yield the pairs, whose labelled side is checked or, if its file is missing, taken from the labels."""
+    other_split = split[1 - options.own]
     from structlearn.alignment.uses.labelled import beside_labels, check_same_words
 
     other, *more = _files(text, options.own)
     if text.text is None and not more:
-        yield from _pair_with_labels(other, options, sentences)
+        yield from _pair_with_labels(other, options, sentences, other_split)
         return
-    for pair, sentence in beside_labels(text.read(), sentences, (text.name, options.labels)):
+    sides = (str.split, other_split) if options.own == 0 else (other_split, str.split)
+    for pair, sentence in beside_labels(text.read(sides), sentences, (text.name, options.labels)):
         words = (pair.source, pair.target)[options.own]
         check_same_words(options.labels, sentence, words, f"{text.name}, line {pair.number},")
         yield pair
 
 
 def _pair_with_labels(
-    other: Path, options: LabelOptions, sentences: Iterator[LabelledSentence]
+    other: Path,
+    options: LabelOptions,
+    sentences: Iterator[LabelledSentence],
+    split: Callable[[str], list[str]],
 ) -> Iterator[FilePair]:
     from structlearn.alignment.files.pair_files import FilePair
     from structlearn.alignment.text.pairs import file_lines
     from structlearn.alignment.uses.labelled import beside_labels
 
-    rows = (FilePair(number, line.split(), []) for number, line in file_lines(other))
+    rows = (FilePair(number, split(line), []) for number, line in file_lines(other))
     for pair, sentence in beside_labels(rows, sentences, (str(other), options.labels)):
         sides = sentence.words, pair.source
         yield FilePair(pair.number, *(sides[::-1] if options.own else sides))
