@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, build
-from structlearn import ChainClassifier, LinearRegressor, MulticlassClassifier, regularization_path
+from structlearn import (
+    BinaryClassifier,
+    ChainClassifier,
+    LinearRegressor,
+    MulticlassClassifier,
+    regularization_path,
+)
 from structlearn.estimators.path import gap_at, reach
 from structlearn.solvers import ActiveBlocks, StochasticSubgradient, Stopping, solve
 
@@ -66,6 +72,23 @@ def test_each_model_is_trained_at_its_lambda_from_the_last_one(sequences):
         assert one.get_params() == cold.get_params()
         assert not hasattr(one, "_solution")
     assert path[-1].history_.dual[0] > 0.1 * path[-1].certificate_.dual
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
+@pytest.mark.parametrize("kind", [BinaryClassifier, MulticlassClassifier])
+def test_a_path_with_a_sparse_penalty(kind, penalty):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 30))
+    y = (X[:, :2] @ rng.normal(size=(2, 3)) + 0.3 * rng.normal(size=(80, 3))).argmax(axis=1)
+    y = y > 0 if kind is BinaryClassifier else y
+    path = regularization_path(kind(penalty=penalty, tol=1e-5), X, y, np.geomspace(0.1, 0.005, 5))
+    cold = [kind(penalty=penalty, tol=1e-5, regularization=one.regularization).fit(X, y) for one in path]
+    for one, alone in zip(path, cold):
+        assert one.certificate_.converged
+        assert one.certificate_.primal == pytest.approx(alone.certificate_.primal, abs=2e-5)
+    assert sum(one.certificate_.passes for one in path) < sum(one.certificate_.passes for one in cold)
+    counts = [np.count_nonzero(one.coef_) for one in path]
+    assert counts[0] < counts[-1]
 
 
 @pytest.mark.parametrize("loss", ["hinge", "softmax"])

@@ -14,6 +14,7 @@ from structlearn.problem.regularizers import Shannon
 from structlearn.scoring import RowScoring
 from structlearn.solvers import LBFGS, Checkpoint, Newton, ProximalNewton, Stopping, solve
 from structlearn.solvers.first_order import curvature
+from structlearn.solvers.first_order.model_descent import MOST_PICKS, ColumnReader
 from structlearn.structures import Cube, Simplex
 
 N, D = 60, 5
@@ -273,6 +274,22 @@ def test_working_sets_find_all_weights(n_features):
     assert model.certificate_.primal == pytest.approx(slow.certificate_.primal, abs=3e-6)
     assert model.certificate_.passes < slow.certificate_.passes
     np.testing.assert_array_equal(model.coef_ != 0, np.abs(slow.coef_) > 1e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_columns_are_those_of_the_rows(intercept):
+    """Whether they are picked out of the rows, known already, or those of all columns."""
+    X = sparse.random(40, 30, 0.2, "csr", random_state=np.random.default_rng(0))
+    scoring = RowScoring(X, np.ones(40, dtype=np.int64), 2, intercept=intercept)
+    reader, whole = ColumnReader(scoring), np.column_stack([X.toarray(), np.ones(40)])
+    rng = np.random.default_rng(1)
+    for turn in range(2 * MOST_PICKS):
+        chosen = np.sort(rng.choice(30, size=5, replace=False))
+        chosen = np.append(chosen, 30) if intercept and turn % 2 else chosen
+        values, at, start = reader.take(chosen)
+        found = sparse.csc_matrix((values, at, start), shape=(40, chosen.size))
+        np.testing.assert_array_equal(found.toarray(), whole[:, chosen])
+    assert reader.picks > MOST_PICKS
 
 
 def test_penalties_of_estimators():

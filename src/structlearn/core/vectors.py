@@ -44,6 +44,15 @@ def sum_of(x: Array) -> float:
 
 
 @leaf
+def dot(x: Array, y: Array) -> float:
+    """Return <x, y>."""
+    found = 0.0
+    for k in range(x.size):
+        found += x[k] * y[k]
+    return found
+
+
+@leaf
 def sum_of_exp(x: Array) -> float:
     """Return the sum of the exponentials of the entries."""
     found = 0.0

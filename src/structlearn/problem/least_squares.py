@@ -23,10 +23,10 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import leaf
 from structlearn.core.memory import Memory
 from structlearn.core.rounding import UNIT, Bound
-from structlearn.core.vectors import assign
+from structlearn.core.vectors import assign, dot
 from structlearn.problem.columns import Columns, DenseColumns, SparseColumns, along, retreat
 from structlearn.problem.penalties import Penalty
 from structlearn.problem.problem import Predictions
@@ -38,13 +38,18 @@ class FeatureBlocks(NamedTuple):
     """Blocks of features: block g is members[start[g] : start[g + 1]].
 
     bound : the largest eigenvalue of X_g^T X_g, or more
+    root : the root of `bound` plus n times the strength of l2
     size : the norm of X_g as it is stored, to which rounding is proportional
+    single : whether block g is feature g, for all g: then kernels leave out `start` and `members`, since
+        looking j up there takes as long as a short column
     """
 
     start: Array
     members: Array
     bound: Array
+    root: Array
     size: Array
+    single: bool
 
 
 class Norms(NamedTuple):
@@ -89,17 +94,27 @@ class Values(NamedTuple):
     rounding: float
 
 
-@kernel
+@leaf
 def _square_sparse(columns: SparseColumns, out: Array) -> None:
     """out_j <- ||x_j||^2, without the means."""
     for j in range(out.size):
+        values = columns.values[columns.start[j] : columns.start[j + 1]]
         total = 0.0
-        for k in range(columns.start[j], columns.start[j + 1]):
-            total += np.float64(columns.values[k]) ** 2
+        for k in range(values.size):
+            total += np.float64(values[k]) * np.float64(values[k])
         out[j] = total
 
 
-@kernel
+@leaf
+def _reach(w: Array, sizes: Array) -> float:
+    """Return sum_j |w_j| ||x_j||."""
+    found = 0.0
+    for j in range(w.size):
+        found += abs(w[j]) * sizes[j]
+    return found
+
+
+@leaf
 def _residual(columns: Columns, y: Array, w: Array, r: Array) -> None:
     """r <- y - X w."""
     assign(r, y)
@@ -108,14 +123,14 @@ def _residual(columns: Columns, y: Array, w: Array, r: Array) -> None:
             retreat(columns, j, w[j], r)
 
 
-@kernel
+@leaf
 def _dual_map(columns: Columns, r: Array, dual_map: Array) -> None:
     """dual_map <- X^T r."""
     for j in range(dual_map.size):
         dual_map[j] = along(columns, j, r)
 
 
-@kernel
+@leaf
 def _evaluate_group(
     columns: Columns, members: Array, w: Array, r: Array, dual_map: Array
 ) -> tuple[float, float]:
@@ -128,25 +143,24 @@ def _evaluate_group(
     return np.sqrt(squared_map), np.sqrt(squared_w)
 
 
-@kernel
+@leaf
 def primal_and_dual(problem: Squares, work: Array, at: Iterate) -> Values:
     """Return P and D of the problem that has only the blocks in `work`, whose dual maps are computed."""
     columns, y, n, blocks, norms = problem
-    start, members, _, size = blocks
+    start, members, _, _, size, single = blocks
     w, r, dual_map, map_norms = at
-    yr = np.sum(y * r)
-    rr = max(np.sum(r[:n] * r[:n]) - np.sum(r[n:] * r[n:]), 0.0)
-    yy, length = np.sum(y * y), np.sqrt(rr)
+    yr, yy = dot(y, r), dot(y, y)
+    rr = max(dot(r[:n], r[:n]) - dot(r[n:], r[n:]), 0.0)
+    length = np.sqrt(rr)
     penalty, largest, beyond, ww, reach = 0.0, 0.0, 0.0, 0.0, 0.0
-    for g in work:
+    for k in range(work.size):
+        g = work[k]
         noise = norms.unit * size[g] * length
-        if start[g + 1] - start[g] == 1:
-            j = members[start[g]]
-            plain = along(columns, j, r)
-            dual_map[j] = plain - norms.l2 * w[j]
-            map_norms[g] = abs(dual_map[j]) + noise + norms.unit * norms.l2 * abs(w[j])
-            size_g = abs(w[j])
-            ww += w[j] ** 2
+        if single:
+            plain, size_g = along(columns, g, r), abs(w[g])
+            dual_map[g] = plain - norms.l2 * w[g]
+            map_norms[g] = abs(dual_map[g]) + noise + norms.unit * norms.l2 * size_g
+            ww += size_g * size_g
             beyond += max(abs(plain) + noise - norms.l1, 0.0) ** 2
         else:
             map_norms[g], size_g = _evaluate_group(columns, members[start[g] : start[g + 1]], w, r, dual_map)
@@ -233,24 +247,26 @@ class LeastSquares:
         self.unit = (self.n + 16) * UNIT
         norms = Norms(float(self.n * l1), float(self.n * l2), self.unit)
         self.sizes = np.sqrt(self._squared_columns())
-        self.problem = Squares(self.columns, self.y, self.n, self._blocks(groups), norms)
+        self.length = float(np.sqrt(dot(self.y, self.y)))
+        self.problem = Squares(self.columns, self.y, self.n, self._blocks(groups, norms.l2), norms)
 
     @property
     def content(self) -> tuple[object, ...]:
         return (type(self.penalty).__name__, *vars(self.penalty).values(), self.problem)
 
-    def _blocks(self, groups: tuple[Array, Array] | None) -> FeatureBlocks:
+    def _blocks(self, groups: tuple[Array, Array] | None, l2: float) -> FeatureBlocks:
         squares = self.sizes**2
         if groups is None:
             singles = np.arange(self.n_weights + 1)
             bound = squares
             if isinstance(self.columns, SparseColumns):  # with what rounding may have done to the difference
                 bound = np.maximum(squares - self.columns.means**2, 0.0) + 4 * self.unit * squares
-            return FeatureBlocks(singles, singles[:-1], bound, self.sizes)
+            return FeatureBlocks(singles, singles[:-1], bound, np.sqrt(bound + l2), self.sizes, True)
         start, members = groups
         blocks = [members[a:b] for a, b in pairwise(start)]
         bound = np.array([self._largest_eigenvalue(block) for block in blocks])
-        return FeatureBlocks(start, members, bound, np.sqrt([squares[block].sum() for block in blocks]))
+        sizes = np.sqrt([squares[block].sum() for block in blocks])
+        return FeatureBlocks(start, members, bound, np.sqrt(bound + l2), sizes, False)
 
     def _squared_columns(self) -> Array:
         if isinstance(self.columns, DenseColumns):
@@ -292,7 +308,7 @@ class LeastSquares:
     def primal_rounding(self, w: Array, value: float) -> float:
         """Bound the rounding error by ||r||^2 <= 2 n P."""
         many = self.unit + w.size * UNIT
-        in_r = many * (float(np.linalg.norm(self.y)) + float(np.abs(w) @ self.sizes))
+        in_r = many * (self.length + float(_reach(w, self.sizes)))
         return in_r * (np.sqrt(2 * self.n * max(value, 0.0)) + in_r) / self.n + many * value
 
     def predictions(self, w: Array) -> Predictions:
@@ -301,7 +317,7 @@ class LeastSquares:
         dual_map = np.empty(self.n_weights)
         _dual_map(self.columns, r, dual_map)
         squared = float(r @ r)
-        lost = self.unit * (float(np.linalg.norm(self.y)) * np.sqrt(squared) + squared)
+        lost = self.unit * (self.length * np.sqrt(squared) + squared)
         cost = float(self.y @ r) - squared / 2 - lost
         return Predictions(dual_map / self.n, cost / self.n, self._primal(w, r))
 
@@ -310,8 +326,7 @@ class LeastSquares:
 
         The dual map is taken as large as rounding may hide: n cost <= ||y|| ||r|| - 1/2 ||r||^2 bounds ||r||.
         """
-        length = float(np.linalg.norm(self.y))
-        length += np.sqrt(max(length**2 - 2 * self.n * cost, 0.0))
+        length = self.length + np.sqrt(max(self.length**2 - 2 * self.n * cost, 0.0))
         enlarged = np.abs(dual_map) + self.unit * length / self.n * self.sizes
         fraction = self.penalty.shrink(enlarged)
         lost = (self.unit + dual_map.size * UNIT) * abs(cost)

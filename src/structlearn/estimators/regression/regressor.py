@@ -205,7 +205,8 @@ class LinearRegressor(Intervals, MappedRows, Watchable, RegressorMixin, BaseEsti
         begin = time.perf_counter()
         found = self._ridge(data, self.regularization)
         self._certify_direct(data, found, self.regularization, begin)
-        self._estimate_noise(data, found.trace)
+        residual = data.A.residual(data.y, found.w)
+        self._estimate_noise(data, found.trace, float(residual @ residual))
 
     def _ridge(self, data: CentredData, regularization: float) -> Ridge:
         from structlearn.estimators.regression.ridge import ridge
@@ -254,7 +255,8 @@ class LinearRegressor(Intervals, MappedRows, Watchable, RegressorMixin, BaseEsti
                 used = self._ridge(data, self.regularization).trace
         else:
             used = float(np.count_nonzero(solution.w))
-        self._estimate_noise(data, used)
+        residual = objective.residual(solution.w)
+        self._estimate_noise(data, used, float(residual @ residual) / objective.n)
         if not certificate.converged and certificate.passes >= self.max_passes:
             warn_of_convergence(certificate.status, stacklevel=3)
 
@@ -271,10 +273,9 @@ class LinearRegressor(Intervals, MappedRows, Watchable, RegressorMixin, BaseEsti
             X, y, terms.penalty, terms.l1, terms.l2, means=means, axis=axis, groups=terms.groups
         )
 
-    def _estimate_noise(self, data: CentredData, used: float) -> None:
-        residual = data.A.residual(data.y, self.weights_)
-        freedom = max(data.n - used - self.fit_intercept, 1.0)
-        self.noise_variance_ = data.n * float(residual @ residual) / freedom
+    def _estimate_noise(self, data: CentredData, used: float, mean_square: float) -> None:
+        """Estimate the variance from the mean of the squared residuals and the degrees of freedom left."""
+        self.noise_variance_ = data.n * mean_square / max(data.n - used - self.fit_intercept, 1.0)
 
     # ---- parameters --------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import leaf
 from structlearn.core.rounding import Bound
 from structlearn.problem.columns import DenseColumns, SparseColumns, along, retreat
 from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, primal_and_dual
@@ -28,7 +28,7 @@ SHARE = 0.04
 GROWTH = 2.0
 
 
-@kernel
+@leaf
 def _step(
     columns: DenseColumns | SparseColumns,
     members: Array,
@@ -54,32 +54,65 @@ def _step(
     return fall
 
 
-@kernel
-def _descend(problem: Squares, work: Array, at: Iterate, aim: float, max_sweeps: int) -> int:
-    """Sweep over the blocks in `work` until the gap of their problem is at most `aim`; the sweeps it took."""
+@leaf
+def _sweep(problem: Squares, work: Array, at: Iterate, used: Array) -> tuple[float, int]:
+    """Move each block in `work` once; return about how far the objective fell, and the size of `used`."""
     columns, _, _, blocks, norms = problem
-    start, members, bound, _ = blocks
+    start, members, bound, _, _, single = blocks
     w, r, dual_map, _ = at
+    fall, count = 0.0, 0
+    for k in range(work.size):
+        g = work[k]
+        if not single:
+            block = members[start[g] : start[g + 1]]
+            fall += _step(columns, block, bound[g], norms.l1, w, r, dual_map)
+            if _is_used(block, w):
+                used[count] = g
+                count += 1
+            continue
+        aim = w[g] * bound[g] + along(columns, g, r)
+        new = max(abs(aim) - norms.l1, 0.0) / (bound[g] + norms.l2)
+        change = (new if aim > 0 else -new) - w[g]
+        if change != 0:
+            w[g] += change
+            retreat(columns, g, change, r)
+            fall += (bound[g] + norms.l2) * change * change / 2
+        if new > 0:
+            used[count] = g
+            count += 1
+    return fall, count
+
+
+@leaf
+def _descend(
+    problem: Squares, work: Array, at: Iterate, aim: float, max_sweeps: int, used: Array, still: Array
+) -> int:
+    """Sweep over the blocks in `work` until the gap of their problem is at most `aim`; the sweeps it took.
+
+    After a sweep over all of them come sweeps over those in use, until these bring little.
+    """
+    everything, size, enough = True, 0, PROMISE * aim
     for sweep in range(1, max_sweeps + 1):
-        fall = 0.0
-        for g in work:
-            if start[g + 1] - start[g] > 1:
-                block = members[start[g] : start[g + 1]]
-                fall += _step(columns, block, bound[g], norms.l1, w, r, dual_map)
-                continue
-            j = members[start[g]]
-            aim_j = w[j] * bound[g] + along(columns, j, r)
-            new = max(abs(aim_j) - norms.l1, 0.0) / (bound[g] + norms.l2)
-            change = (new if aim_j > 0 else -new) - w[j]
-            if change != 0:
-                w[j] += change
-                retreat(columns, j, change, r)
-                fall += (bound[g] + norms.l2) * change * change / 2
-        if fall <= PROMISE * aim or sweep % SWEEPS_BETWEEN_GAPS == 0:
+        if everything:
+            fall, size = _sweep(problem, work, at, used)
+        else:
+            fall, _ = _sweep(problem, used[:size], at, still)
+        everything = fall <= enough or sweep % SWEEPS_BETWEEN_GAPS == 0
+        if everything:
             values = primal_and_dual(problem, work, at)
-            if values.primal - values.dual <= aim:
+            gap = values.primal - values.dual
+            if gap <= aim:
                 return sweep
+            enough = fall * aim / gap
     return max_sweeps
+
+
+@leaf
+def _is_used(block: Array, w: Array) -> bool:
+    for j in block:  # noqa: SIM110  (Numba has no generators)
+        if w[j] != 0:
+            return True
+    return False
 
 
 # ---- the solver ------------------------------------------------------------------------------------
@@ -92,6 +125,9 @@ class CoordinateState(NamedTuple):
     values: Values
     #: blocks that may be non-zero, here or at the optimum
     alive: Array
+    #: how far these are from their bound, and how many are not zero
+    distance: Array
+    n_used: int
     #: a sweep counts as one
     oracle_calls: int
     work_size: int
@@ -123,23 +159,24 @@ class CoordinateDescent(SolverBase[CoordinateState]):
         self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None
     ) -> CoordinateState:
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
-        start, members, bound, _ = objective.problem.blocks
-        w[members[np.repeat(bound == 0, np.diff(start))]] = 0.0  # no step moves them
+        start, members, bound = objective.problem.blocks[:3]
+        if w.any():
+            w[members[np.repeat(bound == 0, np.diff(start))]] = 0.0  # no step moves them
         at = Iterate(w, objective.y, np.zeros(w.size), np.zeros(bound.size))
         alive = np.flatnonzero(bound > 0)
-        _descend(objective.problem, alive[:0], at, 0.0, 0)  # compiles
+        _descend(objective.problem, alive[:0], at, 0.0, 0, alive[:0], alive[:0])  # compiles
         return _look(objective, at, alive, 0, max(SMALLEST, int(SHARE * bound.size)))
 
     def step(
         self, objective: LeastSquares, state: CoordinateState, rng: np.random.Generator
     ) -> CoordinateState:
         problem = objective.problem
-        work = _working_set(problem, state)
+        work = _working_set(state)
         gap = state.values.primal - state.values.dual
         aim = max(INNER * gap, 0.8 * self.tol * problem.n)
         most = int(min(SWEEPS_AT_ONCE, max(1, self.max_sweeps - state.oracle_calls)))
         at = state.at._replace(w=state.at.w.copy(), r=state.at.r.copy())  # an interruption finds the old ones
-        sweeps = _descend(problem, work, at, aim, most)
+        sweeps = _descend(problem, work, at, aim, most, np.empty_like(work), np.empty_like(work))
         return _look(objective, at, state.alive, state.oracle_calls + sweeps, work.size)
 
     def progress(self, state: CoordinateState) -> Progress:
@@ -154,57 +191,42 @@ def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_
     """Evaluate the whole problem at a fresh residual, and return the blocks that the values leave."""
     problem, at = objective.problem, at._replace(r=objective.residual(at.w))
     values = primal_and_dual(problem, alive, at)
-    # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
-    radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_fraction, 0.0))
-    alive = _screen_blocks(problem, alive, at, values.fraction, radius)
-    return CoordinateState(at, values, alive, sweeps, work_size)
+    kept, distance = np.empty_like(alive), np.empty(alive.size)
+    count, n_used = _screen_blocks(problem, alive, at, values, kept, distance)
+    return CoordinateState(at, values, kept[:count], distance[:count], n_used, sweeps, work_size)
 
 
-def _working_set(problem: Squares, state: CoordinateState) -> Array:
+def _working_set(state: CoordinateState) -> Array:
     """Return the non-zero blocks, and more of those that are nearest to their bound."""
-    alive = state.alive
-    distance = np.empty(alive.size)
-    used = _distances(problem, alive, state.at, state.values.fraction, distance)
-    size = max(int(GROWTH * used), state.work_size)
+    alive, distance = state.alive, state.distance
+    size = max(int(GROWTH * state.n_used), state.work_size)
     if size >= alive.size:
         return alive
     return alive[distance <= np.partition(distance, size)[size]]
 
 
-@kernel
-def _is_used(block: Array, w: Array) -> bool:
-    for j in block:  # noqa: SIM110  (Numba has no generators)
-        if w[j] != 0:
-            return True
-    return False
+@leaf
+def _screen_blocks(
+    problem: Squares, alive: Array, at: Iterate, values: Values, kept: Array, distance: Array
+) -> tuple[int, int]:
+    """Keep all but the blocks that are zero here, and at the optimum as a safe sphere shows.
 
-
-@kernel
-def _distances(problem: Squares, alive: Array, at: Iterate, fraction: float, distance: Array) -> int:
-    """Compute how far s X_g^T r is from its bound, in units of r, -1 where w_g is not zero; count those."""
-    start, members, bound, _ = problem.blocks
-    w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
-    used = 0
+    1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within a radius of s r; a block with
+    ||X_g^T rho|| < l1 for all rho that near is zero. The distance of those that are kept is how far s X_g^T r
+    is from its bound, in units of r, -1 where w_g is not zero. Returns how many are kept, and how many of
+    these are not zero.
+    """
+    start, members, _, root, _, single = problem.blocks
+    l1, fraction = problem.norms.l1, values.fraction
+    radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_fraction, 0.0))
+    count, n_used = 0, 0
     for k in range(alive.size):
         g = alive[k]
-        if _is_used(members[start[g] : start[g + 1]], w):
-            distance[k] = -1.0
-            used += 1
-        else:
-            distance[k] = (l1 - fraction * at.map_norms[g]) / np.sqrt(bound[g] + l2)
-    return used
-
-
-@kernel
-def _screen_blocks(problem: Squares, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
-    """Drop the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
-    start, members, bound, _ = problem.blocks
-    w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
-    kept = np.empty_like(alive)
-    count = 0
-    for g in alive:
-        reach = fraction * at.map_norms[g] + radius * np.sqrt(bound[g] + l2)
-        if reach >= l1 * (1 - 1e-9) or _is_used(members[start[g] : start[g + 1]], w):
+        share = fraction * at.map_norms[g]
+        used = at.w[g] != 0 if single else _is_used(members[start[g] : start[g + 1]], at.w)
+        if used or share + radius * root[g] >= l1 * (1 - 1e-9):
             kept[count] = g
+            distance[count] = -1.0 if used else (l1 - share) / root[g]
             count += 1
-    return kept[:count].copy()
+            n_used += used
+    return count, n_used

@@ -23,6 +23,8 @@ from structlearn.scoring.rows.rows import RowScoring
 
 #: Sweeps end when one brings less than this share of all that they have brought, or after so many.
 ENOUGH, MOST_SWEEPS = 0.05, 60
+#: How often columns are read out of rows: more often takes longer than turning all rows into columns.
+MOST_PICKS = 3
 
 
 class WorkingColumns(NamedTuple):
@@ -60,12 +62,20 @@ class Strengths(NamedTuple):
 
 
 class ColumnReader:
-    """The columns of the rows of a scoring, the constant last where there is one."""
+    """The columns of the rows of a scoring, the constant last where there is one.
+
+    Of sparse rows, the columns that are asked for are read out and kept, which takes a third of turning all
+    rows into columns; that is done when further ones have been asked for `MOST_PICKS` times.
+    """
 
     def __init__(self, scoring: Scoring) -> None:
         assert isinstance(scoring, RowScoring)  # noqa: S101
         self.n_rows, self.n_features = scoring.X.shape
-        self.X = scoring.X if isinstance(scoring.X, np.ndarray) else sparse.csc_matrix(scoring.X)
+        self.X = scoring.X
+        #: where columns are among those that are `known`, -1 where they are not
+        self.place = np.full(self.n_features, -1, dtype=np.int32)
+        self.known = WorkingColumns(np.empty(0), np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
+        self.picks = 0
 
     def take(self, chosen: Array) -> WorkingColumns:
         """Return some of the columns."""
@@ -75,13 +85,81 @@ class ColumnReader:
             values[: own.size] = self.X[:, own].T
             start = self.n_rows * np.arange(chosen.size + 1)
             return WorkingColumns(values.ravel(), np.empty(0, dtype=np.int32), start)
-        part = self.X[:, own]
-        values, rows, start = part.data.astype(np.float64, copy=False), part.indices, part.indptr
-        if own.size < chosen.size:
-            values = np.concatenate([values, np.ones(self.n_rows)])
-            rows = np.concatenate([rows, np.arange(self.n_rows)])
-            start = np.append(start, start[-1] + self.n_rows)
-        return WorkingColumns(values, rows.astype(np.int32, copy=False), start.astype(np.int64, copy=False))
+        self._learn(own[self.place[own] < 0])
+        sizes = self.known.start[self.place[own] + 1] - self.known.start[self.place[own]]
+        taken = _room_for(np.append(sizes, np.full(chosen.size - own.size, self.n_rows)))
+        _copy_columns(self.known, self.place[own], taken)
+        constant = slice(taken.start[own.size], None)
+        taken.values[constant], taken.rows[constant] = 1.0, np.arange(taken.rows[constant].size)
+        return taken
+
+    def _learn(self, missing: Array) -> None:
+        """Read out columns that are not known."""
+        if not missing.size:
+            return
+        self.picks += 1
+        if self.picks > MOST_PICKS:
+            whole = sparse.csc_matrix(self.X)
+            values, rows = np.asarray(whole.data, dtype=np.float64), np.asarray(whole.indices, dtype=np.int32)
+            self.known = WorkingColumns(values, rows, np.asarray(whole.indptr, dtype=np.int64))
+            self.place = np.arange(self.n_features, dtype=np.int32)
+            return
+        values, rows, start = self.known
+        self.place[missing] = start.size - 1 + np.arange(missing.size)
+        more = _pick_columns(self.X, missing)
+        start = np.concatenate([start, start[-1] + more.start[1:]])
+        self.known = WorkingColumns(np.append(values, more.values), np.append(rows, more.rows), start)
+
+
+def _room_for(sizes: Array) -> WorkingColumns:
+    """Return columns of these numbers of entries, which are to be filled in."""
+    start = np.append(0, np.cumsum(sizes))
+    return WorkingColumns(np.empty(start[-1]), np.empty(start[-1], dtype=np.int32), start)
+
+
+def _pick_columns(X: sparse.csr_matrix, chosen: Array) -> WorkingColumns:
+    """Return columns of a CSR matrix, by two passes over its entries."""
+    place = np.full(X.shape[1], -1, dtype=np.int32)
+    place[chosen] = np.arange(chosen.size)
+    sizes = np.zeros(chosen.size, dtype=np.int64)
+    _count_entries(X.indices, place, sizes)
+    columns = _room_for(sizes)
+    _pick_entries(X.data, X.indices, X.indptr, place, columns.start[:-1].copy(), columns)
+    return columns
+
+
+@leaf
+def _count_entries(indices: Array, place: Array, count: Array) -> None:
+    """Add to count_k the number of entries of the column whose place is k."""
+    for at in range(indices.size):
+        k = place[indices[at]]
+        if k >= 0:
+            count[k] += 1
+
+
+@leaf
+def _pick_entries(
+    data: Array, indices: Array, indptr: Array, place: Array, free: Array, columns: WorkingColumns
+) -> None:
+    """Write the entries of the columns that have a place k, from free_k on, which moves on."""
+    for i in range(indptr.size - 1):
+        for at in range(indptr[i], indptr[i + 1]):
+            k = place[indices[at]]
+            if k >= 0:
+                columns.values[free[k]] = data[at]
+                columns.rows[free[k]] = i
+                free[k] += 1
+
+
+@leaf
+def _copy_columns(known: WorkingColumns, places: Array, columns: WorkingColumns) -> None:
+    """Copy some of the columns, one after the other."""
+    for k in range(places.size):
+        first = known.start[places[k]]
+        for at in range(columns.start[k], columns.start[k + 1]):
+            entry = first + at - columns.start[k]
+            columns.values[at] = known.values[entry]
+            columns.rows[at] = known.rows[entry]
 
 
 def model_at(residual: Array, mean: Array, weight: Array, *, coupled: bool) -> Model:
