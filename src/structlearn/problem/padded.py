@@ -8,6 +8,7 @@ hold whole part vectors, (batch, parts).
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from structlearn.problem.row_derivatives import RowDerivative, row_derivative
 from structlearn.structures import Structure
 
 Axes = tuple[int | str, ...]
+#: What scores that fill a block are to a structure, with shared scores or without: asked once for each block.
+_SHAPES: WeakKeyDictionary[Structure, dict[tuple[Any, bool], tuple[int, int]]] = WeakKeyDictionary()
+MOST_SHAPES = 4096
 
 
 class PaddedBatch(NamedTuple):
@@ -197,8 +201,16 @@ def _layout(
     if columns:
         key = sizes[:, 0] * (scores[2] + 1) + sizes[:, 1] if columns == 2 else sizes[:, 0]
         _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    kinds = [(b, (*sizes[b].tolist(), *rest)) for b in first.tolist()]
-    found = [_shape_of(structure, scores, shared, b, block) for b, block in kinds]
+    known = _SHAPES.setdefault(structure, {})
+    if len(known) > MOST_SHAPES:
+        known.clear()
+    found = []
+    for b in first.tolist():
+        block = (*sizes[b].tolist(), *rest)
+        key_of = (block, shared is None)
+        if key_of not in known:
+            known[key_of] = _shape_of(structure, scores, shared, b, block)
+        found.append(known[key_of])
     shapes = np.array(found, dtype=np.int64).reshape(-1, 2)[inverse]
     filled = np.ones((n, 2), dtype=np.int64)
     filled[:, :n_lead] = sizes if columns else scores[1 : 1 + n_lead]

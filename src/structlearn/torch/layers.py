@@ -13,7 +13,7 @@ from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.padded import PaddedBatch, padded_batch
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.torch.functions import BatchAnswer, BatchLoss
-from structlearn.torch.tensors import as_double, as_plain
+from structlearn.torch.tensors import as_double, as_plain, check_called_plainly, outside_graphs
 
 
 class StructuredLayer(nn.Module):
@@ -31,6 +31,7 @@ class StructuredLayer(nn.Module):
         super().__init__()
         self.loss = FenchelYoungLoss(structure, regularizer)
 
+    @outside_graphs
     def forward(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
     ) -> Tensor:
@@ -59,6 +60,7 @@ class StructuredLayer(nn.Module):
         batch = batch_of(self.loss, theta, shared, sizes, mask)
         return BatchAnswer.apply(theta, _each(theta, shared), batch)
 
+    @outside_graphs
     def decode(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
     ) -> list[Any]:
@@ -88,6 +90,7 @@ class StructuredLoss(nn.Module):
         self.loss = FenchelYoungLoss(structure, regularizer, cost)
         self.reduction = reduction
 
+    @outside_graphs
     def forward(
         self,
         theta: Tensor,
@@ -131,6 +134,7 @@ def batch_of(
     loss: FenchelYoungLoss, theta: Tensor, shared: Tensor | None, sizes: Any, mask: Any
 ) -> PaddedBatch:
     """Return the batch that scores and sizes describe; an error where they do not fit the structure."""
+    check_called_plainly()
     for name, given in (("Scores", theta), ("Shared scores", shared)):
         if given is not None and not (isinstance(given, Tensor) and given.is_floating_point()):
             kind = given.dtype if isinstance(given, Tensor) else type(given).__name__

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from structlearn.core.contract import Array
+
+Forward = TypeVar("Forward", bound=Callable[..., Any])
+
+
+def outside_graphs(forward: Forward) -> Forward:
+    """Keep a function as it is where `torch.compile` makes a graph of what surrounds it: one break."""
+    reason = "structures answer in code that is compiled already"
+    return torch.compiler.disable(forward, reason=reason)
+
+
+def check_called_plainly() -> None:
+    """Refuse transformations whose tensors hold no numbers."""
+    if torch.compiler.is_exporting():
+        raise RuntimeError(
+            "Structured layers cannot be exported: their answers are computed outside of PyTorch. Export the "
+            "network that computes the scores, and call the layer on its output."
+        )
+    if torch._C._are_functorch_transforms_active():
+        raise RuntimeError(
+            "Structured layers do not work inside torch.func transformations (vmap, grad, jacrev): pass all "
+            "examples at once, as (batch, ...), and differentiate by torch.autograd."
+        )
 
 
 def as_plain(given: Any) -> Any:
