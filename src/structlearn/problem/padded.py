@@ -56,7 +56,7 @@ class PaddedBatch(NamedTuple):
         A way is given by its local and its shared parts. Examples of one shape are asked together.
         """
         moved_by = (derivative, second_derivative)[len(ways) // 2 - 1]
-        given = [self._parts(*pair) for pair in zip((theta, *ways[::2]), (shared, *ways[1::2]))]
+        given = [self.part_vectors(*pair) for pair in zip((theta, *ways[::2]), (shared, *ways[1::2]))]
         found: list[Any] = [None] * len(theta)
         alike: dict[tuple[int, ...], list[int]] = {}
         for b, one in enumerate(given[0]):
@@ -65,7 +65,7 @@ class PaddedBatch(NamedTuple):
             moved = moved_by(self.loss, *(np.stack([each[b] for b in rows]) for each in given))
             for b, one in zip(rows, moved):
                 found[b] = one
-        return self._apart(found, theta, shared)
+        return self.apart(found, theta, shared)
 
     def answers(self, theta: Array, shared: Array) -> Any:
         """Return the part vector of each example's answer."""
@@ -123,17 +123,17 @@ class PaddedBatch(NamedTuple):
         return tuple(slice(int(size)) for size in self.sizes[b])
 
     def _respond(self, theta: Array, shared: Array) -> tuple[Any, Array]:
-        parts = self._parts(theta, shared)
+        parts = self.part_vectors(theta, shared)
         if not parts:
             return [], np.empty(0)
         same = (self.sizes == self.sizes[:1]).all()
         return self.loss.structure.respond(self.loss.record, np.stack(parts) if same else parts)
 
-    def _parts(self, theta: Array, shared: Array) -> list[Array]:
+    def part_vectors(self, theta: Array, shared: Array) -> list[Array]:
         """Return the part vector of each example."""
         return [self._join(theta[b][self.block(b)], shared[b]) for b in range(len(theta))]
 
-    def _apart(self, parts: Any, theta: Array, shared: Array) -> tuple[Array, Array]:
+    def apart(self, parts: Any, theta: Array, shared: Array) -> tuple[Array, Array]:
         """Split part vectors into local parts, zero where padded, and shared parts."""
         local, of_shared = np.zeros_like(theta), np.zeros_like(shared)
         for b, z in enumerate(parts):
@@ -179,7 +179,7 @@ def padded_batch(
     if mask is not None:
         found = _sizes_of(_checked_mask(np.asarray(mask), scores, axes[:free]))
     elif sizes is not None:
-        found = _checked_sizes(np.asarray(sizes), scores, axes[:free])
+        found = _checked_sizes(np.asarray(sizes), scores, axes[:free], structure.beyond_length)
     else:
         found = np.empty((scores[0], 0), dtype=np.int64)
     if found.shape[1] > 2:
@@ -282,9 +282,11 @@ def _padded_shape(scores: tuple[int, ...], axes: Axes) -> str:
     return f"({names}), here {tuple(scores[: 1 + len(axes)])}"
 
 
-def _checked_sizes(sizes: Array, scores: tuple[int, ...], free: Axes) -> Array:
-    """Return sizes as an integer table (batch, axes)."""
-    table = sizes[:, None] if sizes.ndim == 1 else sizes
+def _checked_sizes(
+    sizes: Array, scores: tuple[int, ...], free: Axes, beyond: tuple[int, ...] = (0,)
+) -> Array:
+    """Return sizes as an integer table (batch, axes); one number per example is its length."""
+    table = sizes[:, None] + np.array(beyond[: len(free)]) if sizes.ndim == 1 else sizes
     if not free:
         raise ValueError("All examples of this structure have the same size: leave sizes out.")
     if table.ndim != 2 or len(table) != scores[0] or not 1 <= table.shape[1] <= len(free):

@@ -106,16 +106,11 @@ class StructuredLoss(nn.Module):
         0/1 indicators (batch, K), heads (batch, n), links (batch, m, n). The rest as for `StructuredLayer`.
         """
         batch = batch_of(self.loss, theta, shared, sizes, mask)
-        if np.ndim(y) < 1 if isinstance(y, Tensor) else not isinstance(y, Sized):
-            raise ValueError("Outputs are a list or a tensor with one entry per example; got a single one.")
-        if len(y) != len(theta):
-            raise ValueError(f"{len(theta)} examples of scores but {len(y)} outputs were given.")
+        outputs = read_outputs(theta, y)
         if not len(theta) and self.reduction == "mean":
             raise ValueError("The batch is empty: the mean of no losses is not defined; use reduction='sum'.")
-        target = batch.targets(
-            as_plain(y) if isinstance(y, Tensor | np.ndarray) else [as_plain(one) for one in y]
-        )
-        return _REDUCTIONS[self.reduction](BatchLoss.apply(theta, _flat(theta, shared), batch, target))
+        target = batch.targets(outputs)
+        return _REDUCTIONS[self.reduction](BatchLoss.apply(theta, flat_shared(theta, shared), batch, target))
 
 
 _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value}
@@ -123,11 +118,20 @@ _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value
 
 def _each(theta: Tensor, shared: Tensor | None) -> Tensor:
     """Return the shared scores once for each example, so that their gradients add up."""
-    return _flat(theta, shared).expand(len(theta), -1)
+    return flat_shared(theta, shared).expand(len(theta), -1)
 
 
-def _flat(theta: Tensor, shared: Tensor | None) -> Tensor:
+def flat_shared(theta: Tensor, shared: Tensor | None) -> Tensor:
     return theta.new_zeros(0) if shared is None else shared.to(theta).flatten()
+
+
+def read_outputs(theta: Tensor, y: Any) -> Any:
+    """Return outputs as an array or a list of arrays; ValueError unless there is one for each example."""
+    if np.ndim(y) < 1 if isinstance(y, Tensor) else not isinstance(y, Sized):
+        raise ValueError("Outputs are a list or a tensor with one entry per example; got a single one.")
+    if len(y) != len(theta):
+        raise ValueError(f"{len(theta)} examples of scores but {len(y)} outputs were given.")
+    return as_plain(y) if isinstance(y, Tensor | np.ndarray) else [as_plain(one) for one in y]
 
 
 def batch_of(

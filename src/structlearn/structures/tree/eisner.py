@@ -268,7 +268,7 @@ def _outside(
     if single_root:
         terms = spans.terms[:n]
         root_terms(n, theta, spans, terms)
-        entropy += _share_out(terms, 1.0)
+        entropy += share_out(terms, 1.0)
         for r in range(1, n + 1):
             mean[0, r - 1] = min(terms[r - 1], 1.0)
             slopes.left[1, r] += terms[r - 1]
@@ -295,7 +295,7 @@ def _pass_on(spans: SpanTables, slopes: SpanTables, kind: int, s: int, t: int, s
         return 0.0
     terms = spans.terms[: t - s]
     split_terms(spans, kind, s, t, terms)
-    entropy = _share_out(terms, slope)
+    entropy = share_out(terms, slope)
     if kind == RIGHT:
         for r in range(s + 1, t + 1):
             slopes.rightward[s, r] += terms[r - s - 1]
@@ -312,7 +312,7 @@ def _pass_on(spans: SpanTables, slopes: SpanTables, kind: int, s: int, t: int, s
 
 
 @leaf
-def _share_out(terms: Array, slope: float) -> float:
+def share_out(terms: Array, slope: float) -> float:
     """terms <- slope softmax(terms), which adds up to `slope` at any size; slope times its entropy."""
     top = terms[0]
     for k in range(1, terms.size):
