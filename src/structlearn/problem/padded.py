@@ -17,7 +17,7 @@ from structlearn.problem.batch_answers import answer
 from structlearn.problem.batch_kernels import BatchFound, BatchLayout
 from structlearn.problem.derivatives import derivative, second_derivative
 from structlearn.problem.losses import FenchelYoungLoss
-from structlearn.problem.padded_gold import Target, padded_target, single_targets
+from structlearn.problem.padded_gold import Target, listed_target, padded_target, single_targets
 from structlearn.problem.row_derivatives import RowDerivative, row_derivative
 from structlearn.structures import Structure
 
@@ -76,6 +76,8 @@ class PaddedBatch(NamedTuple):
         found = None
         if isinstance(y, np.ndarray):
             found = padded_target(self.loss, self._trim(y), self.layout.shapes)
+        else:
+            found = listed_target(self.loss, y, self.layout.shapes)
         if found is None:
             outputs = [self._output(one, b) for b, one in enumerate(y)]
             shapes = [self._part_shape(b) for b in range(len(outputs))]
@@ -177,7 +179,9 @@ def padded_batch(
         raise ValueError("Give sizes or a mask, not both.")
     free = next((k for k, axis in enumerate(axes) if isinstance(axis, int)), len(axes))
     if mask is not None:
-        found = _sizes_of(_checked_mask(np.asarray(mask), scores, axes[:free]))
+        sizes, mask = _lengths_of(structure, np.asarray(mask), scores)
+    if mask is not None:
+        found = _sizes_of(_checked_mask(mask, scores, axes[:free]))
     elif sizes is not None:
         found = _checked_sizes(np.asarray(sizes), scores, axes[:free], structure.beyond_length)
     else:
@@ -205,12 +209,12 @@ def _layout(
     if len(known) > MOST_SHAPES:
         known.clear()
     found = []
-    for b in first.tolist():
-        block = (*sizes[b].tolist(), *rest)
-        key_of = (block, shared is None)
-        if key_of not in known:
-            known[key_of] = _shape_of(structure, scores, shared, b, block)
-        found.append(known[key_of])
+    for b, leading in zip(first.tolist(), sizes[first].tolist()):
+        block = (*leading, *rest)
+        shape = known.get((block, shared is None))
+        if shape is None:
+            shape = known[block, shared is None] = _shape_of(structure, scores, shared, b, block)
+        found.append(shape)
     shapes = np.array(found, dtype=np.int64).reshape(-1, 2)[inverse]
     filled = np.ones((n, 2), dtype=np.int64)
     filled[:, :n_lead] = sizes if columns else scores[1 : 1 + n_lead]
@@ -314,8 +318,20 @@ def _checked_mask(mask: Array, scores: tuple[int, ...], free: Axes) -> Array:
     return mask.astype(bool)
 
 
+def _lengths_of(structure: Structure, mask: Array, scores: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return (lengths, None) for a mask of words where one length decides several axes, else (None, mask)."""
+    words = structure.beyond_length.index(0) + 1
+    if len(structure.beyond_length) > 1 and mask.shape == (scores[0], scores[words]):
+        return _sizes_of(mask.astype(bool))[:, 0], None
+    return None, mask
+
+
 def _sizes_of(mask: Array) -> Array:
     """Return the sizes of a mask whose true entries are a block that begins at 0 in each axis."""
+    if mask.ndim == 2:
+        lengths = mask.sum(axis=1)
+        if lengths.min(initial=1) and (mask == (np.arange(mask.shape[1]) < lengths[:, None])).all():
+            return lengths[:, None]
     axes = range(1, mask.ndim)
     sizes = [mask.any(axis=tuple(other for other in axes if other != axis)).sum(axis=1) for axis in axes]
     block = np.ones((1,) * mask.ndim, dtype=bool)

@@ -180,7 +180,8 @@ class StructuredDistribution(Distribution):
         return log_partition - expected
 
     def _part_vectors(self) -> list[Array]:
-        """Return the scores of each example as the structure takes them, in double precision."""
+        """Return the scores of each example as the structure takes them, in double precision, checked."""
+        answers(self.theta, self._flat, self._batch)
         shared = np.broadcast_to(as_double(self._flat), (len(self.theta), self._flat.numel()))
         return self._batch.part_vectors(as_double(self.theta), shared)
 

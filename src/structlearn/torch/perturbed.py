@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -84,7 +85,7 @@ class _Perturbed(torch.autograd.Function):
         return best.mean(0)
 
     @staticmethod
-    @once_differentiable  # type: ignore[no-untyped-call]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
         best, slope, inside = ctx.saved_tensors
         along = (best * grad).flatten(2).sum(-1)
@@ -110,7 +111,7 @@ def _gaussian(shape: tuple[int, ...]) -> Tensor:
 
 
 #: How noise is drawn, and s(Z) = -d/dZ log of its density.
-_NOISES = {
+_NOISES: dict[str, tuple[Callable[[tuple[int, ...]], Tensor], Callable[[Tensor], Tensor]]] = {
     "gaussian": (_gaussian, lambda noise: noise),
     "gumbel": (_gumbel, lambda noise: 1.0 - torch.exp(-noise)),
 }

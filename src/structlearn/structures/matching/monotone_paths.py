@@ -40,7 +40,7 @@ class MonotoneRecord(NamedTuple):
     diagonal: bool
 
 
-class PathScratch(NamedTuple):
+class GridScratch(NamedTuple):
     """Scratch memory: D with a row and a column of -inf before the first; the entropy."""
 
     reached: Array
@@ -50,8 +50,8 @@ class PathScratch(NamedTuple):
 @implements(marginals_workspace, MonotoneRecord)
 @implements(workspace, MonotoneRecord)
 @jitable
-def path_scratch(structure: MonotoneRecord, shape: Shape) -> PathScratch:
-    return PathScratch(np.empty((shape[0] + 1, shape[1] + 1)), np.zeros(1))
+def path_scratch(structure: MonotoneRecord, shape: Shape) -> GridScratch:
+    return GridScratch(np.empty((shape[0] + 1, shape[1] + 1)), np.zeros(1))
 
 
 @kernel
@@ -85,7 +85,7 @@ def _fill(structure: MonotoneRecord, m: int, n: int, scores: Array, by_sum: bool
 @implements(maximize, MonotoneRecord)
 @kernel
 def best_path(
-    structure: MonotoneRecord, shape: Shape, theta: Array, shared: Array, work: PathScratch, vertex: Array
+    structure: MonotoneRecord, shape: Shape, theta: Array, shared: Array, work: GridScratch, vertex: Array
 ) -> float:
     m, n = shape
     value = _fill(structure, m, n, theta.reshape(m, n), False, work.reached)
@@ -111,7 +111,7 @@ def _step_back(i: int, j: int, move: int) -> tuple[int, int]:
 @implements(log_partition, MonotoneRecord)
 @kernel
 def log_sum_of_paths(
-    structure: MonotoneRecord, shape: Shape, theta: Array, shared: Array, work: PathScratch, mean: Array
+    structure: MonotoneRecord, shape: Shape, theta: Array, shared: Array, work: GridScratch, mean: Array
 ) -> float:
     m, n = shape
     return _fill(structure, m, n, theta.reshape(m, n), True, work.reached)
@@ -120,7 +120,7 @@ def log_sum_of_paths(
 @implements(marginals, MonotoneRecord)
 @kernel
 def path_marginals(
-    structure: MonotoneRecord, shape: Shape, theta: Array, shared: Array, work: PathScratch, mean: Array
+    structure: MonotoneRecord, shape: Shape, theta: Array, shared: Array, work: GridScratch, mean: Array
 ) -> float:
     m, n = shape
     value = _fill(structure, m, n, theta.reshape(m, n), True, work.reached)
@@ -160,7 +160,7 @@ def path_entropy(
     shape: Shape,
     theta: Array,
     shared: Array,
-    work: PathScratch,
+    work: GridScratch,
     mean: Array,
     log_z: float,
 ) -> float:

@@ -66,8 +66,13 @@ class ConstituencyTree(Structure):
         return 2 * isqrt(shape[0]) - 1
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
-        """Return the part vector of the spans `y`, rows (begin, end, label) in any order."""
+        """Return the part vector of the spans `y`, rows (begin, end, label) in any order.
+
+        Rows of the label -1 are padding.
+        """
         spans = np.asarray(y)
+        if spans.ndim == 2 and spans.shape[1] == 3:
+            spans = spans[spans[:, 2] != -1]
         if spans.ndim != 2 or spans.shape[1] != 3 or not len(spans) % 2 or spans.dtype.kind not in "iu":
             raise ValueError(
                 "A constituency tree of n words is 2 n - 1 rows of integers (begin, end, label); got "
