@@ -19,7 +19,7 @@ from structlearn.structures import Structure, as_structure
 from structlearn.structures.ranking import best_outputs, draw_outputs
 from structlearn.torch.functions import BatchLoss, answers, moments
 from structlearn.torch.layers import batch_of, flat_shared, read_outputs
-from structlearn.torch.tensors import as_double, outside_graphs
+from structlearn.torch.tensors import as_double, inner, outside_graphs
 
 
 class StructuredDistribution(Distribution):
@@ -205,13 +205,6 @@ class StructuredDistribution(Distribution):
             one = found[i * batch : (i + 1) * batch]
             local[i], of_shared[i] = self._batch.apart(one, local[i], of_shared[i])
         return torch.from_numpy(local).to(self.theta), torch.from_numpy(of_shared).to(self.theta)
-
-
-def inner(theta: Tensor, z: Tensor) -> Tensor:
-    """<theta, z> over all axes but those before the batch's and the batch's; unused parts may be -inf."""
-    product = theta.expand_as(z).masked_fill(z == 0, 0.0) * z
-    lead = z.ndim - theta.ndim + (theta.ndim > 1)
-    return product.flatten(lead).sum(-1)
 
 
 _value = outside_graphs(BatchLoss.apply)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.padded import PaddedBatch, padded_batch
 from structlearn.problem.regularizers import Regularizer, Zero
-from structlearn.torch.functions import BatchAnswer, BatchLoss
+from structlearn.torch.backends import make_backend
 from structlearn.torch.tensors import as_double, as_plain, check_called_plainly, outside_graphs
 
 
@@ -24,12 +24,16 @@ class StructuredLayer(nn.Module):
     structure : Structure, or anything `StructuredPredictor` takes
     regularizer : Regularizer
         `Shannon()`, `SquaredNorm()`, `Tsallis(alpha)`, or `Zero()`, through which no gradient passes.
+    backend : {"compiled", "torch"}
+        Compiled kernels on the CPU, to which scores are copied from other devices; or, for chains and trees
+        with `Shannon()`, PyTorch's own operations on the device of the scores.
 
     """
 
-    def __init__(self, structure: Any, regularizer: Regularizer) -> None:
+    def __init__(self, structure: Any, regularizer: Regularizer, backend: str = "compiled") -> None:
         super().__init__()
         self.loss = FenchelYoungLoss(structure, regularizer)
+        self._backend = make_backend(self.loss, backend)
 
     @outside_graphs
     def forward(
@@ -58,7 +62,7 @@ class StructuredLayer(nn.Module):
 
         """
         batch = batch_of(self.loss, theta, shared, sizes, mask)
-        return BatchAnswer.apply(theta, _each(theta, shared), batch)
+        return self._backend.answers(theta, flat_shared(theta, shared), batch)
 
     @outside_graphs
     def decode(
@@ -78,16 +82,24 @@ class StructuredLoss(nn.Module):
     structure, regularizer, cost
         As for `structlearn.problem.losses.FenchelYoungLoss`.
     reduction : "mean", "sum" or "none"
+    backend : {"compiled", "torch"}
+        As for `StructuredLayer`.
 
     """
 
     def __init__(
-        self, structure: Any, regularizer: Regularizer, cost: Any = None, reduction: str = "mean"
+        self,
+        structure: Any,
+        regularizer: Regularizer,
+        cost: Any = None,
+        reduction: str = "mean",
+        backend: str = "compiled",
     ) -> None:
         super().__init__()
         if reduction not in _REDUCTIONS:
             raise ValueError(f"Unknown reduction {reduction!r}; valid are 'mean', 'sum' and 'none'.")
         self.loss = FenchelYoungLoss(structure, regularizer, cost)
+        self._backend = make_backend(self.loss, backend)
         self.reduction = reduction
 
     @outside_graphs
@@ -110,7 +122,8 @@ class StructuredLoss(nn.Module):
         if not len(theta) and self.reduction == "mean":
             raise ValueError("The batch is empty: the mean of no losses is not defined; use reduction='sum'.")
         target = batch.targets(outputs)
-        return _REDUCTIONS[self.reduction](BatchLoss.apply(theta, flat_shared(theta, shared), batch, target))
+        losses = self._backend.losses(theta, flat_shared(theta, shared), batch, target)
+        return _REDUCTIONS[self.reduction](losses)
 
 
 _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value}

@@ -54,3 +54,10 @@ def as_scores(tensor: Tensor) -> Array:
 def as_tensor(array: Array, like: Tensor) -> Tensor:
     """Return an array as a tensor of the type and on the device of another."""
     return torch.as_tensor(array, dtype=like.dtype, device=like.device)
+
+
+def inner(theta: Tensor, z: Tensor) -> Tensor:
+    """<theta, z> over all axes but those before the batch's and the batch's; unused parts may be -inf."""
+    product = theta.expand_as(z).masked_fill(z == 0, 0.0) * z
+    lead = z.ndim - theta.ndim + (theta.ndim > 1)
+    return product.flatten(lead).sum(-1)
