@@ -27,7 +27,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import argmax_of, log_sum, max_of
 from structlearn.structures.regularized import clip_entropy
-from structlearn.structures.tree.eisner import share_out
+from structlearn.structures.tree.eisner import share_out, sum_in_place
 from structlearn.structures.tree.sampling import draw_term
 
 
@@ -38,8 +38,9 @@ class ConstituencyRecord(NamedTuple):
 
 
 class SpanScratch(NamedTuple):
-    """Scratch memory: I and own by (first, last); probabilities of spans; what a choice weighs; spans to do.
+    """Scratch memory: I and own by (first, last); probabilities of spans; spans to do.
 
+    terms, weights : what each way of a choice is worth, and its exponential
     found : (1,) the entropy
     """
 
@@ -47,6 +48,7 @@ class SpanScratch(NamedTuple):
     own: Array
     slope: Array
     terms: Array
+    weights: Array
     stack: Array
     found: Array
 
@@ -57,8 +59,9 @@ class SpanScratch(NamedTuple):
 def span_scratch(structure: ConstituencyRecord, shape: Shape) -> SpanScratch:
     n = words_of(shape)
     tables = np.empty((3, n, n))
-    terms = np.empty(max(n, structure.n_labels))
-    return SpanScratch(tables[0], tables[1], tables[2], terms, np.empty((n + 1, 2), np.int64), np.zeros(1))
+    terms = np.empty((2, max(n, structure.n_labels)))
+    stack = np.empty((n + 1, 2), np.int64)
+    return SpanScratch(tables[0], tables[1], tables[2], terms[0], terms[1], stack, np.zeros(1))
 
 
 @jitable
@@ -77,7 +80,7 @@ def _fill(n: int, scores: Array, by_sum: bool, work: SpanScratch) -> float:
             work.own[first, last] = work.inside[first, last] = own
             if last > first:
                 terms = _split_terms(work, first, last)
-                work.inside[first, last] += log_sum(terms) if by_sum else max_of(terms)
+                work.inside[first, last] += sum_in_place(terms) if by_sum else max_of(terms)
     return work.inside[0, n - 1]
 
 
@@ -156,12 +159,12 @@ def constituent_marginals(
             shares = table[first * n + last]
             for label in range(k):
                 shares[label] = scores[first * n + last, label]
-            entropy += share_out(shares, here)
+            entropy += share_out(shares, work.weights, here)
             for label in range(k):
                 shares[label] = min(shares[label], 1.0)
             if last > first:
                 terms = _split_terms(work, first, last)
-                entropy += share_out(terms, here)
+                entropy += share_out(terms, work.weights, here)
                 for r in range(first, last):
                     slope[first, r] += terms[r - first]
                     slope[r + 1, last] += terms[r - first]
