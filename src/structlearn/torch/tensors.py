@@ -15,7 +15,7 @@ Forward = TypeVar("Forward", bound=Callable[..., Any])
 
 
 def outside_graphs(forward: Forward) -> Forward:
-    """Keep a function as it is where `torch.compile` makes a graph of what surrounds it: one break."""
+    """Keep a function as it is where PyTorch compiles a graph of what surrounds it: one break."""
     reason = "structures answer in code that is compiled already"
     return torch.compiler.disable(forward, reason=reason)
 
