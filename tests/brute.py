@@ -38,11 +38,13 @@ from structlearn.structures import (
     Assignment,
     Chain,
     ConditionedChain,
+    ConstituencyTree,
     Cube,
     Cut,
     Knapsack,
     LabelGraph,
     Matching,
+    MonotoneAlignment,
     NonProjectiveTree,
     Program,
     ProjectiveTree,
@@ -364,6 +366,51 @@ def trees(structure, sizes, *, projective):
     return Family(structure, [(n + 1, n) for n in sizes], outputs, write, False)
 
 
+def constituency_trees(n_labels, sizes):
+    """Spans of all binary trees: the labels of a span, and where it is split."""
+
+    def below(begin, end):
+        own = [[(begin, end, k)] for k in range(n_labels)]
+        if end - begin == 1:
+            return own
+        splits = [
+            [*one, *other]
+            for m in range(begin + 1, end)
+            for one, other in product(below(begin, m), below(m, end))
+        ]
+        return [[*label, *rest] for label, rest in product(own, splits)]
+
+    def write(y, shape):
+        n, spans = round(shape[0] ** 0.5), {tuple(one) for one in y.tolist()}
+        cells = product(range(n), range(n), range(n_labels))
+        return np.array([float((i, j + 1, k) in spans) for i, j, k in cells])
+
+    def outputs(shape):
+        return [np.array(sorted(y, key=lambda s: (s[0], -s[1]))) for y in below(0, round(shape[0] ** 0.5))]
+
+    shapes = [(n * n, n_labels) for n in sizes]
+    return Family(ConstituencyTree(n_labels), shapes, outputs, write, True)
+
+
+def alignments(shapes, **moves):
+    """All paths, by their last cell and what may come before it."""
+    steps = {"down": (1, 0), "right": (0, 1), "diagonal": (1, 1)}
+    allowed = [step for name, step in steps.items() if moves.get(name, True)]
+
+    def to(i, j):
+        if (i, j) == (0, 0):
+            return [[(0, 0)]]
+        return [[*path, (i, j)] for a, b in allowed if a <= i and b <= j for path in to(i - a, j - b)]
+
+    def outputs(shape):
+        cells = list(product(range(shape[0]), range(shape[1])))
+        paths = to(shape[0] - 1, shape[1] - 1)
+        return [np.array([int(cell in path) for cell in cells]).reshape(shape) for path in paths]
+
+    structure = MonotoneAlignment(**moves)
+    return Family(structure, shapes, outputs, lambda y, shape: y.astype(float), False)
+
+
 def two_of(given, sizes):
     def outputs(shape):
         return [np.isin(np.arange(shape[0]), pair).astype(int) for pair in combinations(range(shape[0]), 2)]
@@ -458,6 +505,9 @@ STRUCTURES = {
     "projective tree, several roots": trees(ProjectiveTree(single_root=False), [3, 1, 2], projective=True),
     "tree": trees(NonProjectiveTree(), [4, 1, 2], projective=False),
     "tree, several roots": trees(NonProjectiveTree(single_root=False), [3, 1, 2], projective=False),
+    "constituency tree": constituency_trees(2, [3, 1, 2]),
+    "alignment": alignments([(2, 3), (3, 3), (1, 2)]),
+    "forced alignment": alignments([(4, 2), (3, 3), (2, 1)], right=False),
     "paths": decisions(
         [ShortestPath.grid(2, 3), ShortestPath([(2, 0), (0, 1), (2, 1), (2, 1), (1, 3), (4, 1)], 2, 1)],
         is_path,

@@ -413,6 +413,8 @@ def test_sizes_and_masks_that_do_not_fit_are_refused():
         with pytest.raises(ValueError, match="have the same size"):
             StructuredLayer(Simplex(4), Shannon())(scores((2, 4)), **padding)
     with pytest.raises(ValueError, match=r"Example 1 has scores of shape \(3, 3\)"):
+        StructuredLayer(ProjectiveTree(), Shannon())(scores((2, 4, 3)), sizes=[[4, 3], [3, 3]])
+    with pytest.raises(ValueError, match=r"example 0 has \(5, 4\)"):  # one number is that of words
         StructuredLayer(ProjectiveTree(), Shannon())(scores((2, 4, 3)), sizes=[4, 3])
 
 

@@ -15,8 +15,10 @@ from structlearn.problem.losses import Shannon, SquaredNorm, Tsallis, Zero  # no
 from structlearn.structures import (  # noqa: E402
     Chain,
     ConditionedChain,
+    ConstituencyTree,
     Cube,
     Matching,
+    MonotoneAlignment,
     NonProjectiveTree,
     ProjectiveTree,
     Simplex,
@@ -260,3 +262,29 @@ def test_all_small_vectors_of_heads_are_trees_or_refused_as_encode_says():
                     loss(torch.zeros(1, 4, 3), torch.tensor([heads]))
             else:
                 loss(torch.zeros(1, 4, 3), torch.tensor([heads]))
+
+
+SPANS = torch.tensor([[[0, 2, 1], [0, 1, 0], [1, 2, 1]], [[0, 1, 1], [7, 7, -1], [7, 7, -1]]])
+PATHS = torch.tensor([[[1, 1, 0], [0, 0, 1]], [[1, 0, 9], [0, 1, 9]]])
+#: structure, shape of scores, outputs in one tensor, sizes
+TABLES = {
+    "constituency trees": (ConstituencyTree(2), (2, 2, 2, 2), SPANS, [2, 1]),
+    "alignments": (MonotoneAlignment(), (2, 2, 3), PATHS, [[2, 3], [2, 2]]),
+}
+
+
+@pytest.mark.parametrize("case", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("regularizer", [Shannon(), SquaredNorm()])
+def test_derivatives_of_tables(case, regularizer):
+    structure, shape, y, sizes = case
+    loss, layer = (
+        StructuredLoss(structure, regularizer, reduction="none"),
+        StructuredLayer(structure, regularizer),
+    )
+    assert torch.autograd.gradcheck(lambda theta: loss(theta, y, sizes=sizes), scores(*shape))
+    assert torch.autograd.gradcheck(
+        lambda theta: layer(theta, sizes=sizes), scores(*shape), atol=1e-5, nondet_tol=1e-8
+    )
+    assert torch.autograd.gradgradcheck(
+        lambda theta: loss(theta, y, sizes=sizes), scores(*shape), atol=1e-5, nondet_tol=1e-8
+    )

@@ -13,12 +13,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "own-structure.md"
 def pieces():
     """The page's code: the data and the plain structure, the compiled one, the soft one, the network."""
     found = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    data, plain, positive, check, compiled, soft, network, crf = found
+    data, plain, positive, check, compiled, soft, network = found
     return {
         "plain": data + plain + positive + check,
         "compiled": compiled,
         "soft": soft,
-        "network": network + crf,
+        "network": network,
     }
 
 

@@ -17,6 +17,7 @@ OF_THEIR_OWN = {
     "from-pystruct.md",
     "own-structure.md",
     "from-crfsuite.md",
+    "structured-layers.md",  # needs PyTorch
 }
 
 

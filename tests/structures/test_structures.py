@@ -58,7 +58,8 @@ def test_corner_and_peak_give_the_maximum_whatever_the_scratch_memory_holds(fami
     best = score_of(theta, family.vertices(shape)).max()
     record = family.structure.record
     local, shared = family.structure.split(theta.ravel(), shape)
-    work = workspace(record, (4, 4))  # made for the largest example
+    largest = tuple(np.max([(4, 4), *family.shapes], axis=0).tolist())
+    work = workspace(record, largest)
     vertex = np.full(theta.size, 7.0)
     for operation in (maximize, max_value, maximize):
         value = operation(record, shape, local, shared, work, vertex)

@@ -106,7 +106,7 @@ def _gather(table: Array, rows: int, columns: int, widths: Array, parts: Array) 
 
 @kernel
 def _scatter(z: Array, rows: int, columns: int, widths: Array, table: Array) -> None:
-    """Invert `_gather`."""
+    """Invert `_gather`, and write zeros where the table is padded."""
     at = begin = 0
     for width in widths:
         for i in range(rows):
@@ -115,6 +115,8 @@ def _scatter(z: Array, rows: int, columns: int, widths: Array, table: Array) -> 
                     table[i, j, begin + k] = z[at + k]
                 at += width
         begin += width
+    table[rows:] = 0.0
+    table[:rows, columns:] = 0.0
 
 
 @kernel

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.problem.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
-from structlearn.structures import Structure, as_structure
+from structlearn.structures import Simplex, Structure, as_structure
 from structlearn.structures.base import is_list_of
 
 __all__ = ["FenchelYoungLoss", "Regularizer", "Shannon", "SquaredNorm", "Tsallis", "Zero"]
@@ -112,7 +112,18 @@ class FenchelYoungLoss:
         outside = curved[(curved < 0) | (curved > 1)]
         if structure.zero_one and outside.size:
             raise ValueError(f"A part vector holds numbers between 0 and 1; got {outside[0]:g}.")
+        if isinstance(structure, Simplex) and abs(mu.sum() - 1.0) > 1e-6:
+            raise ValueError(f"A mixture of labels sums to 1; got {mu.sum():g}.")
+        if structure.part_ndim == 2 and not (mu % 1.0).any():
+            self._check_output(mu)
         return mu
+
+    def _check_output(self, mu: Array) -> None:
+        """Raise a ValueError unless a table of 0 and 1 is an output: no mixture of others is such a table."""
+        written = self.structure.encode(self.structure.decode(mu), self.structure.shape(mu))
+        wrong = np.argwhere(written != mu)
+        if len(wrong):
+            raise ValueError(f"The table is no output: see its entry {tuple(wrong[0].tolist())}.")
 
     def _costs(self, mu: Array) -> Array | float:
         return 0.0 if self.cost is None else self.structure.cost(mu, **self.cost_options())

@@ -8,6 +8,7 @@ hold whole part vectors, (batch, parts).
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,11 +17,14 @@ from structlearn.problem.batch_answers import answer
 from structlearn.problem.batch_kernels import BatchFound, BatchLayout
 from structlearn.problem.derivatives import derivative, second_derivative
 from structlearn.problem.losses import FenchelYoungLoss
-from structlearn.problem.padded_gold import Target, padded_target, single_targets
+from structlearn.problem.padded_gold import Target, listed_target, padded_target, single_targets
 from structlearn.problem.row_derivatives import RowDerivative, row_derivative
 from structlearn.structures import Structure
 
 Axes = tuple[int | str, ...]
+#: What scores that fill a block are to a structure, with shared scores or without: asked once for each block.
+_SHAPES: WeakKeyDictionary[Structure, dict[tuple[Any, bool], tuple[int, int]]] = WeakKeyDictionary()
+MOST_SHAPES = 4096
 
 
 class PaddedBatch(NamedTuple):
@@ -52,7 +56,7 @@ class PaddedBatch(NamedTuple):
         A way is given by its local and its shared parts. Examples of one shape are asked together.
         """
         moved_by = (derivative, second_derivative)[len(ways) // 2 - 1]
-        given = [self._parts(*pair) for pair in zip((theta, *ways[::2]), (shared, *ways[1::2]))]
+        given = [self.part_vectors(*pair) for pair in zip((theta, *ways[::2]), (shared, *ways[1::2]))]
         found: list[Any] = [None] * len(theta)
         alike: dict[tuple[int, ...], list[int]] = {}
         for b, one in enumerate(given[0]):
@@ -61,7 +65,7 @@ class PaddedBatch(NamedTuple):
             moved = moved_by(self.loss, *(np.stack([each[b] for b in rows]) for each in given))
             for b, one in zip(rows, moved):
                 found[b] = one
-        return self._apart(found, theta, shared)
+        return self.apart(found, theta, shared)
 
     def answers(self, theta: Array, shared: Array) -> Any:
         """Return the part vector of each example's answer."""
@@ -72,6 +76,8 @@ class PaddedBatch(NamedTuple):
         found = None
         if isinstance(y, np.ndarray):
             found = padded_target(self.loss, self._trim(y), self.layout.shapes)
+        else:
+            found = listed_target(self.loss, y, self.layout.shapes)
         if found is None:
             outputs = [self._output(one, b) for b, one in enumerate(y)]
             shapes = [self._part_shape(b) for b in range(len(outputs))]
@@ -119,17 +125,17 @@ class PaddedBatch(NamedTuple):
         return tuple(slice(int(size)) for size in self.sizes[b])
 
     def _respond(self, theta: Array, shared: Array) -> tuple[Any, Array]:
-        parts = self._parts(theta, shared)
+        parts = self.part_vectors(theta, shared)
         if not parts:
             return [], np.empty(0)
         same = (self.sizes == self.sizes[:1]).all()
         return self.loss.structure.respond(self.loss.record, np.stack(parts) if same else parts)
 
-    def _parts(self, theta: Array, shared: Array) -> list[Array]:
+    def part_vectors(self, theta: Array, shared: Array) -> list[Array]:
         """Return the part vector of each example."""
         return [self._join(theta[b][self.block(b)], shared[b]) for b in range(len(theta))]
 
-    def _apart(self, parts: Any, theta: Array, shared: Array) -> tuple[Array, Array]:
+    def apart(self, parts: Any, theta: Array, shared: Array) -> tuple[Array, Array]:
         """Split part vectors into local parts, zero where padded, and shared parts."""
         local, of_shared = np.zeros_like(theta), np.zeros_like(shared)
         for b, z in enumerate(parts):
@@ -173,9 +179,11 @@ def padded_batch(
         raise ValueError("Give sizes or a mask, not both.")
     free = next((k for k, axis in enumerate(axes) if isinstance(axis, int)), len(axes))
     if mask is not None:
-        found = _sizes_of(_checked_mask(np.asarray(mask), scores, axes[:free]))
+        sizes, mask = _lengths_of(structure, np.asarray(mask), scores)
+    if mask is not None:
+        found = _sizes_of(_checked_mask(mask, scores, axes[:free]))
     elif sizes is not None:
-        found = _checked_sizes(np.asarray(sizes), scores, axes[:free])
+        found = _checked_sizes(np.asarray(sizes), scores, axes[:free], structure.beyond_length)
     else:
         found = np.empty((scores[0], 0), dtype=np.int64)
     if found.shape[1] > 2:
@@ -197,8 +205,16 @@ def _layout(
     if columns:
         key = sizes[:, 0] * (scores[2] + 1) + sizes[:, 1] if columns == 2 else sizes[:, 0]
         _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    kinds = [(b, (*sizes[b].tolist(), *rest)) for b in first.tolist()]
-    found = [_shape_of(structure, scores, shared, b, block) for b, block in kinds]
+    known = _SHAPES.setdefault(structure, {})
+    if len(known) > MOST_SHAPES:
+        known.clear()
+    found = []
+    for b, leading in zip(first.tolist(), sizes[first].tolist()):
+        block = (*leading, *rest)
+        shape = known.get((block, shared is None))
+        if shape is None:
+            shape = known[block, shared is None] = _shape_of(structure, scores, shared, b, block)
+        found.append(shape)
     shapes = np.array(found, dtype=np.int64).reshape(-1, 2)[inverse]
     filled = np.ones((n, 2), dtype=np.int64)
     filled[:, :n_lead] = sizes if columns else scores[1 : 1 + n_lead]
@@ -270,9 +286,11 @@ def _padded_shape(scores: tuple[int, ...], axes: Axes) -> str:
     return f"({names}), here {tuple(scores[: 1 + len(axes)])}"
 
 
-def _checked_sizes(sizes: Array, scores: tuple[int, ...], free: Axes) -> Array:
-    """Return sizes as an integer table (batch, axes)."""
-    table = sizes[:, None] if sizes.ndim == 1 else sizes
+def _checked_sizes(
+    sizes: Array, scores: tuple[int, ...], free: Axes, beyond: tuple[int, ...] = (0,)
+) -> Array:
+    """Return sizes as an integer table (batch, axes); one number per example is its length."""
+    table = sizes[:, None] + np.array(beyond[: len(free)]) if sizes.ndim == 1 else sizes
     if not free:
         raise ValueError("All examples of this structure have the same size: leave sizes out.")
     if table.ndim != 2 or len(table) != scores[0] or not 1 <= table.shape[1] <= len(free):
@@ -300,8 +318,20 @@ def _checked_mask(mask: Array, scores: tuple[int, ...], free: Axes) -> Array:
     return mask.astype(bool)
 
 
+def _lengths_of(structure: Structure, mask: Array, scores: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return (lengths, None) for a mask of words where one length decides several axes, else (None, mask)."""
+    words = structure.beyond_length.index(0) + 1
+    if len(structure.beyond_length) > 1 and mask.shape == (scores[0], scores[words]):
+        return _sizes_of(mask.astype(bool))[:, 0], None
+    return None, mask
+
+
 def _sizes_of(mask: Array) -> Array:
     """Return the sizes of a mask whose true entries are a block that begins at 0 in each axis."""
+    if mask.ndim == 2:
+        lengths = mask.sum(axis=1)
+        if lengths.min(initial=1) and (mask == (np.arange(mask.shape[1]) < lengths[:, None])).all():
+            return lengths[:, None]
     axes = range(1, mask.ndim)
     sizes = [mask.any(axis=tuple(other for other in axes if other != axis)).sum(axis=1) for axis in axes]
     block = np.ones((1,) * mask.ndim, dtype=bool)

@@ -15,7 +15,20 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.problem.batch_kernels import BatchGold
 from structlearn.problem.losses import FenchelYoungLoss
-from structlearn.structures import Chain, ConditionedChain, Cube, NonProjectiveTree, ProjectiveTree, Simplex
+from structlearn.problem.padded_tables import label_sets, label_spans, paths_of_cells, tables_of_links
+from structlearn.structures import (
+    Chain,
+    ConditionedChain,
+    ConstituencyTree,
+    Cube,
+    LabelGraph,
+    Matching,
+    MonotoneAlignment,
+    NonProjectiveTree,
+    ProjectiveTree,
+    Segments,
+    Simplex,
+)
 from structlearn.structures.base import SparseVertices, Structure
 
 #: Gold vertices of outputs in one array, given the shape of each example; None if `encode` must be asked.
@@ -42,8 +55,18 @@ def padded_target(loss: FenchelYoungLoss, y: Array, shapes: Array) -> Target | N
     structure = loss.structure
     rule = _RULES.get(type(structure))
     gold = None if rule is None or not len(y) else rule(structure, y, shapes)
-    if gold is None:
+    return None if gold is None else _target_of(loss, gold, shapes)
+
+
+def listed_target(loss: FenchelYoungLoss, ys: list[Any], shapes: Array) -> Target | None:
+    """Return the same for a list of outputs; None where the structure does not take them at once."""
+    if not ys or not isinstance(loss.structure, _ENCODE_LISTS) or any(np.ndim(y) == 1 and len(y) for y in ys):
         return None
+    return _target_of(loss, loss.structure.encode_many(ys, shapes), shapes)
+
+
+def _target_of(loss: FenchelYoungLoss, gold: SparseVertices, shapes: Array) -> Target:
+    structure = loss.structure
     n_local = np.asarray(structure.n_local(shapes.T))
     omega = loss.regularizer.of_gold(gold, structure.n_curved(shapes.T))
     cost = NO_COST if loss.cost is None else structure.cost_many(gold, shapes, **loss.cost_options())
@@ -203,4 +226,10 @@ _RULES: dict[type[Structure], Rule] = {
     ConditionedChain: _label_sequences,
     NonProjectiveTree: _heads,
     ProjectiveTree: _heads,
+    LabelGraph: label_sets,
+    Matching: tables_of_links,
+    MonotoneAlignment: paths_of_cells,
+    ConstituencyTree: label_spans,
 }
+#: Structures that encode a list of outputs at once, and say themselves what is wrong with which.
+_ENCODE_LISTS = (Segments,)

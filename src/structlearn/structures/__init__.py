@@ -18,9 +18,11 @@ from structlearn.structures.flat.simplex import Simplex
 from structlearn.structures.graph.pairwise import PairwiseGraph
 from structlearn.structures.labels.label_graph import LabelGraph
 from structlearn.structures.matching.matching import Matching
+from structlearn.structures.matching.monotone import MonotoneAlignment
 from structlearn.structures.own import OwnStructure, as_structure
 from structlearn.structures.registry import ON_FIRST_USE
 from structlearn.structures.segments.segments import Segments
+from structlearn.structures.tree.constituency import ConstituencyTree
 from structlearn.structures.tree.labelled import LabelledTree
 from structlearn.structures.tree.trees import NonProjectiveTree, ProjectiveTree
 
@@ -38,12 +40,14 @@ __all__ = [
     "Assignment",
     "Chain",
     "ConditionedChain",
+    "ConstituencyTree",
     "Cube",
     "Cut",
     "Knapsack",
     "LabelGraph",
     "LabelledTree",
     "Matching",
+    "MonotoneAlignment",
     "NonProjectiveTree",
     "OwnStructure",
     "PairwiseGraph",

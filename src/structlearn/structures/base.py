@@ -66,8 +66,7 @@ class Marginals(NamedTuple):
 class Structure(ABC):
     """A polytope M, the convex hull of 0/1 part vectors.
 
-    A subclass gives its compiled form (`record`), the shape of its local parts, and the code between
-    outputs and part vectors. `maximize` then follows.
+    A subclass gives its compiled form, shapes, and the code between outputs and part vectors.
     """
 
     #: False where `maximize` answers a relaxation (an outer polytope, with fractional vertices).
@@ -88,6 +87,8 @@ class Structure(ABC):
     no_marginals: str = ""
     #: Number of axes of a part vector: a matching writes its parts as an (m, n) table.
     part_ndim: int = 1
+    #: What each leading axis of padded scores has beyond an example's length, where one number says both.
+    beyond_length: tuple[int, ...] = (0,)
     #: Whether the parts that the squared norm covers are between 0 and 1.
     zero_one: bool = True
     #: The largest absolute value of a local part of a vertex.
@@ -246,9 +247,7 @@ class Structure(ABC):
     def some_options(self, options: dict[str, Any], some: slice, n_examples: int) -> dict[str, Any]:
         """Return options of `cost_many` for some of the examples that `options` are for."""
         nodes = options.get("nodes")
-        if nodes is None:
-            return options
-        return {**options, "nodes": one_each(nodes, n_examples, "nodes")[some]}
+        return options if nodes is None else {**options, "nodes": one_each(nodes, n_examples, "nodes")[some]}
 
     def maximize(self, theta: ArrayLike) -> Any:
         """argmax_{z in M} <theta, z>, a vertex.

@@ -12,7 +12,7 @@ from structlearn.problem.regularizers import Shannon, Zero
 from structlearn.structures import Chain
 from structlearn.torch.functions import BatchAnswer, BatchLoss, answers
 from structlearn.torch.layers import batch_of
-from structlearn.torch.tensors import as_plain
+from structlearn.torch.tensors import as_plain, outside_graphs
 
 
 class CRF(nn.Module):
@@ -52,6 +52,7 @@ class CRF(nn.Module):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_labels={self.num_tags})"
 
+    @outside_graphs
     def forward(
         self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None, reduction: str = "sum"
     ) -> Tensor:
@@ -89,6 +90,7 @@ class CRF(nn.Module):
             return found.sum()
         return found.sum() / (len(theta) if reduction == "mean" else int(batch.layout.shapes[:, 0].sum()))
 
+    @outside_graphs
     def decode(self, emissions: Tensor, mask: Tensor | None = None) -> list[list[int]]:
         """Return the best label sequence of each example, by Viterbi's algorithm."""
         theta, shared = self._by_batch(emissions), self._shared(emissions)
@@ -96,6 +98,7 @@ class CRF(nn.Module):
         best = answers(theta, shared, batch).local.argmax(-1).tolist()
         return [labels[:length] for labels, length in zip(best, batch.layout.shapes[:, 0].tolist())]
 
+    @outside_graphs
     def marginals(self, emissions: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the probability of each label at each position, of the shape of emissions; 0 if padded."""
         theta, shared = self._by_batch(emissions), self._shared(emissions)

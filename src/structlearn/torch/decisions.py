@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from structlearn.core.contract import Array
 from structlearn.structures import Structure, as_structure
 from structlearn.structures.unshared import Whole
-from structlearn.torch.tensors import as_double, as_plain
+from structlearn.torch.tensors import as_double, as_plain, check_called_plainly, outside_graphs
 
 
 class DecisionLoss(nn.Module):
@@ -69,6 +69,7 @@ class DecisionLoss(nn.Module):
         self.noise, self.n_samples = noise, n_samples
         self.rng = np.random.default_rng(random_state)
 
+    @outside_graphs
     def forward(self, predicted: Tensor, true: Any, decisions: Any = None) -> Tensor:
         """Return the mean loss of a batch.
 
@@ -79,6 +80,7 @@ class DecisionLoss(nn.Module):
         decisions : array-like of shape (batch, parts), optional
             The best decisions by the true costs, where they are known already, from `decide`.
         """
+        check_called_plainly()
         costs = as_double(torch.as_tensor(true))
         _check_costs(predicted, costs)
         sign = 1.0 if self.sense == "max" else -1.0

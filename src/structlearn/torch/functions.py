@@ -107,15 +107,19 @@ class Last(torch.autograd.Function):
 
 
 class BatchLoss(torch.autograd.Function):
-    """theta -> L(theta, y) >= 0, whose gradient is z(theta + c) - mu."""
+    """theta -> L(theta, y) >= 0, whose gradient is z(theta + c) - mu; without a target Omega*(theta)."""
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, shared: Tensor, batch: PaddedBatch, target: Target) -> Tensor:
-        found = batch.ask(as_scores(theta), as_double(shared), target, torch.get_num_threads())
+    def forward(
+        ctx: Any, theta: Tensor, shared: Tensor, batch: PaddedBatch, target: Target | None = None
+    ) -> Tensor:
+        asked = no_target(len(theta)) if target is None else target
+        found = batch.ask(as_scores(theta), as_double(shared), asked, torch.get_num_threads())
         ctx.batch, ctx.target = batch, target
         local, of_shared = as_tensor(found.local, theta), as_tensor(found.shared, shared)
         ctx.save_for_backward(theta, shared, local, of_shared)
-        return as_tensor(np.maximum(found.values + target.omega - found.gold, 0.0), theta)
+        lowest = 0.0 if target is not None else -np.inf
+        return as_tensor(np.maximum(found.values + asked.omega - found.gold, lowest), theta)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
@@ -129,6 +133,14 @@ class BatchLoss(torch.autograd.Function):
 def answers(theta: Tensor, shared: Tensor, batch: PaddedBatch) -> BatchFound:
     """Return z(theta) and its values; shared : (n_shared,)."""
     return batch.ask(as_scores(theta), as_double(shared), no_target(len(theta)), torch.get_num_threads())
+
+
+def moments(theta: Tensor, shared: Tensor, batch: PaddedBatch) -> tuple[Tensor, Tensor]:
+    """Return z(theta) for local and for shared parts, as functions that can be differentiated."""
+    each, found = shared.expand(len(theta), -1), answers(theta, shared, batch)
+    local, of_shared = as_tensor(found.local, theta), as_tensor(found.shared, shared)
+    known: tuple[Tensor, Tensor] = Known.apply(theta, each, local, of_shared, batch, None)
+    return known
 
 
 def _scores(theta: Tensor, batch: PaddedBatch, target: Target | None) -> Array:

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.padded import PaddedBatch, padded_batch
 from structlearn.problem.regularizers import Regularizer, Zero
-from structlearn.torch.functions import BatchAnswer, BatchLoss
-from structlearn.torch.tensors import as_double, as_plain
+from structlearn.torch.backends import make_backend
+from structlearn.torch.tensors import as_double, as_plain, check_called_plainly, outside_graphs
 
 
 class StructuredLayer(nn.Module):
@@ -24,13 +24,18 @@ class StructuredLayer(nn.Module):
     structure : Structure, or anything `StructuredPredictor` takes
     regularizer : Regularizer
         `Shannon()`, `SquaredNorm()`, `Tsallis(alpha)`, or `Zero()`, through which no gradient passes.
+    backend : {"compiled", "torch"}
+        Compiled kernels on the CPU, to which scores are copied from other devices; or, for chains and trees
+        with `Shannon()`, PyTorch's own operations on the device of the scores.
 
     """
 
-    def __init__(self, structure: Any, regularizer: Regularizer) -> None:
+    def __init__(self, structure: Any, regularizer: Regularizer, backend: str = "compiled") -> None:
         super().__init__()
         self.loss = FenchelYoungLoss(structure, regularizer)
+        self._backend = make_backend(self.loss, backend)
 
+    @outside_graphs
     def forward(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
     ) -> Tensor:
@@ -57,8 +62,9 @@ class StructuredLayer(nn.Module):
 
         """
         batch = batch_of(self.loss, theta, shared, sizes, mask)
-        return BatchAnswer.apply(theta, _each(theta, shared), batch)
+        return self._backend.answers(theta, flat_shared(theta, shared), batch)
 
+    @outside_graphs
     def decode(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
     ) -> list[Any]:
@@ -76,18 +82,27 @@ class StructuredLoss(nn.Module):
     structure, regularizer, cost
         As for `structlearn.problem.losses.FenchelYoungLoss`.
     reduction : "mean", "sum" or "none"
+    backend : {"compiled", "torch"}
+        As for `StructuredLayer`.
 
     """
 
     def __init__(
-        self, structure: Any, regularizer: Regularizer, cost: Any = None, reduction: str = "mean"
+        self,
+        structure: Any,
+        regularizer: Regularizer,
+        cost: Any = None,
+        reduction: str = "mean",
+        backend: str = "compiled",
     ) -> None:
         super().__init__()
         if reduction not in _REDUCTIONS:
             raise ValueError(f"Unknown reduction {reduction!r}; valid are 'mean', 'sum' and 'none'.")
         self.loss = FenchelYoungLoss(structure, regularizer, cost)
+        self._backend = make_backend(self.loss, backend)
         self.reduction = reduction
 
+    @outside_graphs
     def forward(
         self,
         theta: Tensor,
@@ -103,16 +118,12 @@ class StructuredLoss(nn.Module):
         0/1 indicators (batch, K), heads (batch, n), links (batch, m, n). The rest as for `StructuredLayer`.
         """
         batch = batch_of(self.loss, theta, shared, sizes, mask)
-        if np.ndim(y) < 1 if isinstance(y, Tensor) else not isinstance(y, Sized):
-            raise ValueError("Outputs are a list or a tensor with one entry per example; got a single one.")
-        if len(y) != len(theta):
-            raise ValueError(f"{len(theta)} examples of scores but {len(y)} outputs were given.")
+        outputs = read_outputs(theta, y)
         if not len(theta) and self.reduction == "mean":
             raise ValueError("The batch is empty: the mean of no losses is not defined; use reduction='sum'.")
-        target = batch.targets(
-            as_plain(y) if isinstance(y, Tensor | np.ndarray) else [as_plain(one) for one in y]
-        )
-        return _REDUCTIONS[self.reduction](BatchLoss.apply(theta, _flat(theta, shared), batch, target))
+        target = batch.targets(outputs)
+        losses = self._backend.losses(theta, flat_shared(theta, shared), batch, target)
+        return _REDUCTIONS[self.reduction](losses)
 
 
 _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value}
@@ -120,17 +131,27 @@ _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value
 
 def _each(theta: Tensor, shared: Tensor | None) -> Tensor:
     """Return the shared scores once for each example, so that their gradients add up."""
-    return _flat(theta, shared).expand(len(theta), -1)
+    return flat_shared(theta, shared).expand(len(theta), -1)
 
 
-def _flat(theta: Tensor, shared: Tensor | None) -> Tensor:
+def flat_shared(theta: Tensor, shared: Tensor | None) -> Tensor:
     return theta.new_zeros(0) if shared is None else shared.to(theta).flatten()
+
+
+def read_outputs(theta: Tensor, y: Any) -> Any:
+    """Return outputs as an array or a list of arrays; ValueError unless there is one for each example."""
+    if np.ndim(y) < 1 if isinstance(y, Tensor) else not isinstance(y, Sized):
+        raise ValueError("Outputs are a list or a tensor with one entry per example; got a single one.")
+    if len(y) != len(theta):
+        raise ValueError(f"{len(theta)} examples of scores but {len(y)} outputs were given.")
+    return as_plain(y) if isinstance(y, Tensor | np.ndarray) else [as_plain(one) for one in y]
 
 
 def batch_of(
     loss: FenchelYoungLoss, theta: Tensor, shared: Tensor | None, sizes: Any, mask: Any
 ) -> PaddedBatch:
     """Return the batch that scores and sizes describe; an error where they do not fit the structure."""
+    check_called_plainly()
     for name, given in (("Scores", theta), ("Shared scores", shared)):
         if given is not None and not (isinstance(given, Tensor) and given.is_floating_point()):
             kind = given.dtype if isinstance(given, Tensor) else type(given).__name__

@@ -55,6 +55,11 @@ class Cube(LabelRow):
     def batches(self, record: Record) -> CubeBatches | None:
         return CubeBatches(self.n_labels) if isinstance(record, Entropic) else None
 
+    def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
+        """Draw `n` independent vectors of switches, (n, K), of p(y) ~ exp <theta, y>."""
+        p = self.marginals(self.read_scores(theta)[0]).mean
+        return (np.random.default_rng(random_state).random((n, p.size)) < p).astype(np.int64)
+
     def encode(self, y: object, shape: Shape | None = None) -> Array:
         """Return the 0/1 vector `y` itself, checked."""
         return encode_switches(y, self.n_labels)

@@ -68,6 +68,17 @@ class Simplex(LabelRow):
     def decode(self, vertex: Array) -> int:
         return int(np.argmax(vertex))
 
+    def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
+        """Return the k labels of the largest scores, and these; fewer where others are forbidden."""
+        scores, _ = self.read_scores(theta)
+        order = np.argsort(-scores, kind="stable")[: min(k, int((scores > -np.inf).sum()))]
+        return order, scores[order]
+
+    def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
+        """Draw `n` independent labels of p(y) ~ exp theta_y."""
+        p = self.marginals(self.read_scores(theta)[0]).mean
+        return np.random.default_rng(random_state).choice(p.size, size=n, p=p / p.sum())
+
     def cost(
         self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:

@@ -40,6 +40,7 @@ from structlearn.structures.segments.marginals import (
     segment_marginals_workspace,
     segment_probabilities,
 )
+from structlearn.structures.segments.sampling import sample_segments
 from structlearn.structures.segments.spans import Tiles, lay_tiles, span_array
 from structlearn.structures.segments.viterbi import (
     SegmentScratch,
@@ -263,6 +264,15 @@ class Segments(Structure):
         theta, shape = self.read_scores(theta)
         found, best = k_best_segments(segment_scores(self.record, shape[0], *self.split(theta, shape)), k)
         return [tiles[tiles[:, 2] < self.n_labels] for tiles in found], best
+
+    def sample(
+        self, theta: Array, n: int, random_state: int | np.random.Generator | None = None
+    ) -> list[Array]:
+        """Draw `n` independent segmentations of p(y) ~ exp <theta, z(y)>, each as `decode` writes it."""
+        theta, shape = self.read_scores(theta)
+        rng = np.random.default_rng(random_state)
+        found = sample_segments(self.record, shape, *self.split(theta, shape), n, rng)
+        return [tiles[tiles[:, 2] < self.n_labels] for tiles in found]
 
     def score(self, theta: Array, y: object) -> float:
         """Return <theta, z(y)>; -inf where y is not allowed."""

@@ -14,7 +14,7 @@ the spans. With a single root, one word r is headed by the root, and heads L(1, 
 
 from __future__ import annotations
 
-from math import exp, log
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,8 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf
-from structlearn.core.vectors import argmax_of, log_sum
+from structlearn.core.vectors import argmax_of, log_sum, max_of, sum_of
+from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clip_entropy
 
@@ -53,8 +54,9 @@ class SpanTables(NamedTuple):
     right: Array
     left: Array
     stack: Array
-    #: one for each way to split a span
+    #: one for each way to split a span, and their exponentials
     terms: Array
+    weights: Array
 
 
 @implements(workspace, ProjectiveTreeRecord)
@@ -63,7 +65,8 @@ def make_spans(structure: ProjectiveTreeRecord, shape: Shape) -> SpanTables:
     n = shape[1]
     tables = np.empty((5, n + 1, n + 1))
     stack = np.empty((2 * n + 2, 3), np.int64)
-    return SpanTables(tables[0], tables[1], tables[2], tables[3], tables[4], stack, np.empty(n + 1))
+    terms = np.empty((2, n + 1))
+    return SpanTables(tables[0], tables[1], tables[2], tables[3], tables[4], stack, terms[0], terms[1])
 
 
 @leaf
@@ -228,7 +231,18 @@ def inside(
 def _span_sum(spans: SpanTables, kind: int, s: int, t: int) -> float:
     terms = spans.terms[: t - s]
     split_terms(spans, kind, s, t, terms)
-    return log_sum(terms)
+    return sum_in_place(terms)
+
+
+@leaf
+def sum_in_place(terms: Array) -> float:
+    """Return log sum_k exp terms[k]; terms <- their exponentials, relative to the largest."""
+    top = max_of(terms)
+    if top == -np.inf:
+        return top
+    for k in range(terms.size):
+        terms[k] = exponential(terms[k] - top)
+    return top + log(sum_of(terms))
 
 
 @implements(marginals, ProjectiveTreeRecord)
@@ -268,7 +282,7 @@ def _outside(
     if single_root:
         terms = spans.terms[:n]
         root_terms(n, theta, spans, terms)
-        entropy += _share_out(terms, 1.0)
+        entropy += share_out(terms, spans.weights, 1.0)
         for r in range(1, n + 1):
             mean[0, r - 1] = min(terms[r - 1], 1.0)
             slopes.left[1, r] += terms[r - 1]
@@ -295,7 +309,7 @@ def _pass_on(spans: SpanTables, slopes: SpanTables, kind: int, s: int, t: int, s
         return 0.0
     terms = spans.terms[: t - s]
     split_terms(spans, kind, s, t, terms)
-    entropy = _share_out(terms, slope)
+    entropy = share_out(terms, spans.weights, slope)
     if kind == RIGHT:
         for r in range(s + 1, t + 1):
             slopes.rightward[s, r] += terms[r - s - 1]
@@ -312,20 +326,23 @@ def _pass_on(spans: SpanTables, slopes: SpanTables, kind: int, s: int, t: int, s
 
 
 @leaf
-def _share_out(terms: Array, slope: float) -> float:
-    """terms <- slope softmax(terms), which adds up to `slope` at any size; slope times its entropy."""
-    top = terms[0]
-    for k in range(1, terms.size):
-        top = max(top, terms[k])
+def share_out(terms: Array, weights: Array, slope: float) -> float:
+    """terms <- slope softmax(terms), which adds up to `slope` at any size; slope times its entropy.
+
+    weights : scratch, at least as long
+    """
+    top = max_of(terms)
+    for k in range(terms.size):
+        terms[k] -= top
+    for k in range(terms.size):
+        weights[k] = exponential(terms[k])
     total = below = 0.0
     for k in range(terms.size):
-        weight = exp(terms[k] - top)
-        below -= max(terms[k] - top, LOWEST) * weight
-        total += weight
-        terms[k] = weight
+        below -= max(terms[k], LOWEST) * weights[k]
+        total += weights[k]
     scale = slope / total
     for k in range(terms.size):
-        terms[k] *= scale
+        terms[k] = scale * weights[k]
     return slope * (log(total) + below / total)
 
 

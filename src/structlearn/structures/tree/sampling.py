@@ -54,7 +54,7 @@ def sample_spans(
             _sample_back(spans, 0, n, RIGHT, uniform[i], 0, heads[i])
             continue
         root_terms(n, scores, spans, spans.terms)
-        root = _draw(spans.terms[:n], uniform[i, 0]) + 1
+        root = draw_term(spans.terms[:n], uniform[i, 0]) + 1
         heads[i, root - 1] = 0
         drawn = _sample_back(spans, 1, root, LEFT, uniform[i], 1, heads[i])
         _sample_back(spans, root, n, RIGHT, uniform[i], drawn, heads[i])
@@ -72,7 +72,7 @@ def _sample_back(
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
         terms = spans.terms[: t - s]
         split_terms(spans, kind, s, t, terms)
-        size, head, word = split_span(stack, size, kind, s, t, _draw(terms, uniform[drawn]))
+        size, head, word = split_span(stack, size, kind, s, t, draw_term(terms, uniform[drawn]))
         drawn += 1
         if head >= 0:
             heads[word - 1] = head
@@ -80,16 +80,16 @@ def _sample_back(
 
 
 @kernel
-def _draw(terms: Array, uniform: float) -> int:
+def draw_term(terms: Array, uniform: float) -> int:
     """Draw k with probability exp terms[k] over their sum; never one of probability zero."""
     top = max_of(terms)
     for k in range(terms.size):
         terms[k] = exp(terms[k] - top)
-    return _draw_share(terms, uniform)
+    return draw_share(terms, uniform)
 
 
 @kernel
-def _draw_share(shares: Array, uniform: float) -> int:
+def draw_share(shares: Array, uniform: float) -> int:
     """Draw k with a probability in proportion to shares[k]."""
     target, last, reached = uniform * sum_of(shares), 0, 0.0
     for k in range(shares.size):
@@ -119,7 +119,7 @@ def sample_words(
         assign(given, theta)
         for m in range(n):
             marginals(structure, shape, given, given[:0], work, mean)
-            heads[i, m] = last = _draw_share(shares[:, m], uniform[i, m])
+            heads[i, m] = last = draw_share(shares[:, m], uniform[i, m])
             for h in range(n + 1):
                 if h != last:
                     table[h, m] = -np.inf

@@ -28,6 +28,7 @@ class Tree(Structure):
     """
 
     part_ndim = 2
+    beyond_length = (1, 0)
 
     def __init__(self, single_root: bool = True) -> None:
         self.single_root = single_root
