@@ -14,7 +14,7 @@ from structlearn.alignment.text.clean import (
     split_pair,
     without_accents,
 )
-from structlearn.alignment.text.tokenizers import simple
+from structlearn.alignment.text.tokenizers import Tokenizer
 from structlearn.data import DataError
 
 
@@ -27,7 +27,11 @@ def cleaned(lines, **rules):
 
 
 def test_tokens_case_and_accents():
-    rules = {"tokenize_source": simple("en"), "tokenize_target": simple("fr"), "lowercase": True}
+    rules = {
+        "tokenize_source": Tokenizer("simple", "en"),
+        "tokenize_target": Tokenizer("simple", "fr"),
+        "lowercase": True,
+    }
     lines = [("He doesn't SEE.", "Il ne voit pas l'E\u0301glise.")]
     assert cleaned(lines, **rules)[0] == [("he does n't see .", "il ne voit pas l' église .")]
     assert cleaned(lines, **rules, strip_accents=True)[0][0][1] == "il ne voit pas l' eglise ."

@@ -185,3 +185,56 @@ def test_a_disk_that_fills_up_is_a_sentence(monkeypatch, pairs):
     with pytest.raises(OSError, match="working files do not fit; set TMPDIR") as caught:
         TextOnDisk(pairs, PLENTY)
     assert caught.value.errno == errno.ENOSPC
+
+
+def test_cells_are_found_once_if_the_disk_has_room(monkeypatch):
+    """With room for all cells, for some windows and for none: the same statistics."""
+    text, sums, located = TextOnDisk(PAIRS, PLENTY), [], []
+    locate = training.locate
+
+    def counted(*arguments):
+        located[-1] += 1
+        return locate(*arguments)
+
+    monkeypatch.setattr(training, "locate", counted)
+    writes = text_on_disk.KeptCells.keep
+    for windows in (text.n_windows, 3, 0):
+
+        def keep(self, window, values, windows=windows):
+            if window < windows:
+                writes(self, window, values)
+
+        monkeypatch.setattr(text_on_disk.KeptCells, "keep", keep)
+        located.append(0)
+        found = AlignmentStatistics.train(text, EMSettings(model1=2, hmm=2))
+        sums.append(found.forward.translation)
+    assert located[0] == text.n_windows < located[1] < located[2]
+    np.testing.assert_array_equal(sums[0], sums[1])
+    np.testing.assert_array_equal(sums[0], sums[2])
+
+
+def test_cells_are_not_kept_on_a_disk_that_is_full(monkeypatch):
+    values = np.arange(10, dtype=np.int32)
+    room = namedtuple("Usage", "free")
+    monkeypatch.setattr(text_on_disk.shutil, "disk_usage", lambda folder: room(10**9))
+    kept = text_on_disk.KeptCells(20)
+    kept.keep(0, values)
+    np.testing.assert_array_equal(kept.read(0), values)
+
+    class Full:
+        def seek(self, place): ...
+
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "full")
+
+    file, kept._file = kept._file, Full()
+    kept.keep(1, values)
+    kept._file = file
+    kept.keep(1, values)
+    assert kept.read(1) is None
+    np.testing.assert_array_equal(kept.read(0), values)
+
+    monkeypatch.setattr(text_on_disk.shutil, "disk_usage", lambda folder: room(100))
+    kept = text_on_disk.KeptCells(20)
+    kept.keep(0, values)
+    assert kept.read(0) is None

@@ -136,3 +136,51 @@ def test_unequal_numbers_of_lines_leave_no_half_file(run, files, tmp_path):
     )
     assert "the file ends here, but" in told.stderr
     assert not out.exists()
+
+
+def test_clean_by_score(files, model, tmp_path):
+    scores, page = tmp_path / "scores", tmp_path / "cut.html"
+    more = ["--score", "--model", model, "--keep", "0.8", "--scores", scores, "--page", page, "--json"]
+    done = CliRunner().invoke(
+        app, [str(one) for one in ["align", "clean", *sides(files), "--out", tmp_path / "kept", *more]]
+    )
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert len(scores.read_text().splitlines()) == said["pairs_read"] == len(load_corpus())
+    assert len((tmp_path / "kept.en").read_text().splitlines()) == said["pairs_written"]
+    assert abs(said["pairs_written"] / said["pairs_read"] - 0.8) < 0.02
+    assert "Just above the cut" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--precision", "0.9"], "go with --score"),
+        (["--score", "--precision", "0.9", "--keep", "0.5"], "not both"),
+        (["--score", "--keep", "1.5"], "a share above 0"),
+    ],
+)
+def test_clean_refuses_scores_that_do_not_fit(files, tmp_path, more, sentence):
+    done = CliRunner().invoke(
+        app, [str(one) for one in ["align", "clean", *sides(files), "--out", tmp_path / "kept", *more]]
+    )
+    assert done.exit_code == 2
+    assert sentence in " ".join(done.output.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_scores_need_files_not_a_stream(files, tmp_path):
+    asked = [
+        "align",
+        "clean",
+        "--src",
+        "-",
+        "--tgt",
+        files / "text.fr",
+        "--out",
+        tmp_path / "kept",
+        "--score",
+    ]
+    done = CliRunner().invoke(app, [str(one) for one in asked], input="a\n")
+    assert done.exit_code == 2
+    assert "read more than once" in " ".join(done.output.split())

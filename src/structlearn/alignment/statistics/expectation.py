@@ -97,10 +97,12 @@ def _expect_one(
             log_likelihood += _model1_posteriors(words)
         else:
             given = generating.tokens[generating.start[s] : generating.start[s + 1]]
-            fill_transitions(jumps, given, direction.p0, jump_workspace(room.transition, S), room.Z)
+            transition = jump_workspace(room.transition, S)
+            fill_transitions(jumps, given, direction.p0, transition, room.Z, room.visit)
             log_likelihood += hmm_posteriors(words, room, counting)
             if counting:
-                count_jumps(jumps, given, jump_workspace(room.taken, S), room.Z, counts)
+                taken = jump_workspace(room.taken, S)
+                count_jumps(jumps, given, taken, room.Z, room.visit, room.seen, counts)
         for l in range(L):
             null[a - begin + l] = words.null_posterior[l]
             for i in range(S):

@@ -46,6 +46,8 @@ class Room(NamedTuple):
     transition: Array  # ((S + 1)^2,): (1 - p0) p(jump from r - 1 to i), the end last
     taken: Array  # ((S + 1)^2,): expected jumps
     Z: Array  # (S + 1,): what the weights of the jumps from r - 1 sum to
+    visit: Array  # (S + 1,): weights of the places that are jumped to
+    seen: Array  # (2, S + 1): what one pair adds to their counts
 
 
 @kernel
@@ -62,6 +64,8 @@ def make_room(L: int, S: int) -> Room:
         np.empty((S + 1) ** 2),
         np.empty((S + 1) ** 2),
         np.empty(S + 1),
+        np.empty(S + 1),
+        np.empty((2, S + 1)),
     )
 
 

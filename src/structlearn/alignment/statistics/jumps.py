@@ -84,49 +84,77 @@ def no_counts(jumps: Jumps, counting: bool = True) -> JumpCounts:
 
 
 @kernel
-def fill_transitions(jumps: Jumps, words: Array, p0: float, out: Array, Z: Array) -> None:
+def fill_transitions(jumps: Jumps, words: Array, p0: float, out: Array, Z: Array, visit: Array) -> None:
     """out[r, i] <- (1 - p0) p(jump from r - 1 to i), the end last, and Z of each place.
 
     words : the S generating words
     out : (S + 1, S + 1)
+    visit : (S + 1,), the weights of the places that are jumped to
     """
     S = words.size
+    for i in range(S):
+        visit[i] = jumps.visits[jumps.classes[words[i]]]
+    visit[S] = 1.0
     for r in range(S + 1):
-        weights = jumps.weights[jumps.classes[words[r - 1]] if r > 0 else -1]
+        c = jumps.classes[words[r - 1]] if r > 0 else jumps.visits.size - 1
+        first, last = _near(r, S)
+        for i in range(first):
+            out[r, i] = jumps.weights[c, 0] * visit[i]
+        for i in range(first, last):
+            out[r, i] = jumps.weights[c, i - r + 1 + WIDEST] * visit[i]
+        for i in range(last, S + 1):
+            out[r, i] = jumps.weights[c, 2 * WIDEST] * visit[i]
         total = 0.0
         for i in range(S + 1):
-            visit = jumps.visits[jumps.classes[words[i]]] if i < S else 1.0
-            out[r, i] = weights[_place(i - r + 1)] * visit
             total += out[r, i]
         Z[r] = total
+        scale = (1.0 - p0) / total
         for i in range(S + 1):
-            out[r, i] *= (1.0 - p0) / total
+            out[r, i] *= scale
 
 
 @kernel
-def count_jumps(jumps: Jumps, words: Array, taken: Array, Z: Array, counts: JumpCounts) -> None:
-    """Add the jumps that one pair expects, `taken` of shape (S + 1, S + 1), to the counts."""
+def count_jumps(
+    jumps: Jumps, words: Array, taken: Array, Z: Array, visit: Array, seen: Array, counts: JumpCounts
+) -> None:
+    """Add the jumps that one pair expects, `taken` of shape (S + 1, S + 1), to the counts.
+
+    visit : as `fill_transitions` has filled it
+    seen : workspace of shape (2, S + 1): what is added to the visits of each place, and to their chance
+    """
     S = words.size
+    seen[:, : S + 1] = 0.0
     for r in range(S + 1):
         c = jumps.classes[words[r - 1]] if r > 0 else jumps.visits.size - 1
         share = 0.0
         for i in range(S + 1):
-            share += taken[r, i] / Z[r]
-        for i in range(S + 1):
-            d = _place(i - r + 1)
+            share += taken[r, i]
+            seen[0, i] += taken[r, i]
+        share /= Z[r]
+        first, last = _near(r, S)
+        for i in range(first):
+            counts.taken[c, 0] += taken[r, i]
+            counts.chance[c, 0] += share * visit[i]
+            seen[1, i] += share * jumps.weights[c, 0]
+        for i in range(first, last):
+            d = i - r + 1 + WIDEST
             counts.taken[c, d] += taken[r, i]
-            if i == S:
-                counts.chance[c, d] += share
-            else:
-                to = jumps.classes[words[i]]
-                counts.chance[c, d] += share * jumps.visits[to]
-                counts.visits[to] += taken[r, i]
-                counts.visit_chance[to] += share * jumps.weights[c, d]
+            counts.chance[c, d] += share * visit[i]
+            seen[1, i] += share * jumps.weights[c, d]
+        for i in range(last, S + 1):
+            counts.taken[c, 2 * WIDEST] += taken[r, i]
+            counts.chance[c, 2 * WIDEST] += share * visit[i]
+            seen[1, i] += share * jumps.weights[c, 2 * WIDEST]
+    for i in range(S):
+        to = jumps.classes[words[i]]
+        counts.visits[to] += seen[0, i]
+        counts.visit_chance[to] += seen[1, i]
 
 
 @kernel
-def _place(distance: int) -> int:
-    return min(max(distance, -WIDEST), WIDEST) + WIDEST
+def _near(r: int, S: int) -> tuple[int, int]:
+    """Return the range of places whose distance from place r - 1 has a weight of its own."""
+    return max(0, r - 1 - WIDEST), min(S + 1, r + WIDEST)
 
 
 def reestimate_jumps(jumps: Jumps, counts: JumpCounts, strength: float, visit_strength: float) -> Jumps:

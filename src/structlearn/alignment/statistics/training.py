@@ -20,6 +20,7 @@ from structlearn.alignment.statistics.relations import Relations, relate
 from structlearn.alignment.statistics.translation import Priors
 from structlearn.alignment.text.balance import agreement_power, surplus
 from structlearn.alignment.text.bitext import Bitext, TrainingText
+from structlearn.alignment.text.on_disk import KeptCells
 from structlearn.core.contract import Array
 from structlearn.core.threads import Map, in_order
 from structlearn.solvers.checkpoint import Keeper
@@ -91,11 +92,15 @@ class Trained(NamedTuple):
 
 @dataclass(frozen=True)
 class LocatedText:
-    """The windows of a text, each with the entries of its cells, found anew unless the text is in memory."""
+    """The windows of a text, each with the entries of its cells, found once and kept in memory or on disk."""
 
     text: TrainingText
     lexicon: Lexicon
     run: Map
+
+    @cached_property
+    def _kept(self) -> KeptCells:
+        return KeptCells(self.text.n_cells)
 
     def windows(self, step: int = 1) -> Iterable[tuple[Bitext, Array]]:
         """Return the whole text, or of every `step` windows one."""
@@ -106,7 +111,13 @@ class LocatedText:
         return list(self._found(1)) if self.text.in_memory else []
 
     def _found(self, step: int) -> Iterator[tuple[Bitext, Array]]:
-        return ((window, locate(self.lexicon, window, self.run)) for window in self.text.windows(step))
+        for number, window in enumerate(self.text.windows(step), 1):
+            entry = None if self.text.in_memory else self._kept.read(step * number - 1)
+            if entry is None:
+                entry = locate(self.lexicon, window, self.run)
+                if not self.text.in_memory:
+                    self._kept.keep(step * number - 1, entry)
+            yield window, entry
 
 
 class Stage(NamedTuple):

@@ -39,6 +39,8 @@ from structlearn.storage.errors import DataError, StrPath
 #: length of a sentence, of which a line has two at most.
 _NUMBER = 4
 _PIECE = 1 << 20
+#: Numbers of cells are kept only where the disk has this many times their room.
+_ROOM_LEFT = 2
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -151,6 +153,40 @@ class _WrittenSide:
         lengths = _numbers(self._files[1], sentence, n_sentences)
         start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         return Corpus(self._rank[tokens], start)
+
+
+class KeptCells:
+    """A number for each cell of a text, written once, window by window, to be read in later passes.
+
+    Where the disk has no room for them, what does not fit is not kept.
+    """
+
+    def __init__(self, n_cells: int) -> None:
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        self._is_full = _ROOM_LEFT * _NUMBER * n_cells > free
+        self._start = [0]
+        self._file = _open_unnamed_file(self)
+
+    def read(self, window: int) -> Array | None:
+        """Return what is kept of a window; None if that is nothing."""
+        if window >= len(self._start) - 1:
+            return None
+        return _numbers(self._file, self._start[window], self._start[window + 1] - self._start[window])
+
+    def keep(self, window: int, values: Array) -> None:
+        """Keep the int32 numbers of the window that comes next; those of others are not kept."""
+        if self._is_full or window != len(self._start) - 1:
+            return
+        try:
+            self._file.seek(_NUMBER * self._start[-1])
+            self._file.write(values.data)
+            self._file.flush()
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            self._is_full = True
+            return
+        self._start.append(self._start[-1] + values.size)
 
 
 def _open_unnamed_file(owner: object) -> BufferedRandom:

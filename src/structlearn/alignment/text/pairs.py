@@ -57,12 +57,31 @@ def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
 
 def _beside(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
     """Yield lines of files that are opened when the first is asked for, so that they are closed again."""
-    with closing(file_lines(source)) as source_lines, closing(file_lines(target)) as target_lines:
+    with closing(_opened(source)) as source_lines, closing(_opened(target)) as target_lines:
         for number, (left, right) in enumerate(zip_longest(source_lines, target_lines), 1):
             if left is None or right is None:
                 ended, other = (source, target) if left is None else (target, source)
-                raise DataError.at(ended, number, f"the file ends here, but {os.fspath(other)} goes on.")
+                rest = _count_rest(other, target_lines if left is None else source_lines)
+                counts = "" if rest is None else f": {number - 1} lines and {number + rest} lines"
+                raise DataError.at(
+                    ended, number, f"the file ends here, but {os.fspath(other)} goes on{counts}."
+                )
             yield number, left[1], right[1]
+
+
+def _opened(path: Path) -> Lines:
+    """Open a file when its first line is asked for: closing lines that none has asked for closes nothing."""
+    yield from file_lines(path)
+
+
+def _count_rest(path: Path, lines: Lines) -> int | None:
+    """Return how many lines are left of a file; None of the standard input, and if they cannot be read."""
+    if os.fspath(path) == "-":
+        return None
+    try:
+        return sum(1 for _ in lines)
+    except DataError:
+        return None
 
 
 def read_pairs(

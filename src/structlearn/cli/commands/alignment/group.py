@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from structlearn.cli.commands.alignment.scoring import ScoreOptions
 from structlearn.cli.support.errors import handling_errors
+from structlearn.cli.support.groups import spread_groups
 from structlearn.cli.support.options import Json, option, registry_names, switch
 from structlearn.cli.support.outputs import check_output, print_figures
 from structlearn.cli.support.texts import Command
@@ -39,10 +41,12 @@ def show_align_help(context: typer.Context) -> None:
     epilog="Example: structlearn align clean --src raw.en --tgt raw.fr --out clean --tokenize simple",
 )
 @handling_errors()
+@spread_groups
 def clean(
     source: Source,
     target: Target,
     out: Annotated[Path, option("PREFIX", "Write PREFIX and the inputs' suffixes, else .src and .tgt.")],
+    scoring: ScoreOptions,
     tokenize: Annotated[
         str,
         option(
@@ -77,12 +81,19 @@ def clean(
     The text is read and written as a stream, so its size does not matter. It is brought to Unicode's composed
     form (NFC) in any case. A pair is split behind punctuation marks that both sides have in the same order,
     if the pieces are alike in length.
+
+    With --score no pair is split, and those are dropped whose sides hardly translate each other. The score of
+    a pair is the probability that it is good: an aligner, trained on the same text unless --model is given,
+    sees how much each word is explained by the other side, and pairs that are mismatched on purpose show what
+    bad ones look like. Without --precision and --keep, pairs above 0.5 are kept. The text is read three
+    times.
     """
     from structlearn.alignment.text.clean import CleaningRules, clean_files
 
     outputs = _beside(out, source, target)
     for path in outputs:
         check_output(path, others=[source, target])
+    scoring.check([source, target], list(outputs))
     rules = CleaningRules(
         _tokenizer(tokenize, source_language, source, "--src-language"),
         _tokenizer(tokenize, target_language, target, "--tgt-language"),
@@ -93,7 +104,11 @@ def clean(
         max_ratio=max_ratio,
         split_above=split_above,
     )
-    print_figures(clean_files((source, target), outputs, rules).items(), as_json=as_json)
+    sources = source, target
+    figures = (
+        scoring.clean(sources, outputs, rules) if scoring.score else clean_files(sources, outputs, rules)
+    )
+    print_figures(figures.items(), as_json=as_json)
 
 
 def _beside(prefix: Path, source: Path, target: Path) -> tuple[Path, Path]:

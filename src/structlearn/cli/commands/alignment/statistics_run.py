@@ -63,4 +63,7 @@ class StatisticsRun:
         n_bytes = working_bytes(given)
         folder = check_room(n_bytes)
         more = ", and what the standard input needs" if Path("-") in given else ""
-        say(f"Working files: at most {n_bytes / 1e6:.3g} MB{more} in {folder}, while training lasts.")
+        say(
+            f"Working files: at most {n_bytes / 1e6:.3g} MB{more} in {folder}, while training lasts; and "
+            "4 bytes per pair of words that share a line, to save time, if twice that is free."
+        )
