@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.features import EdgeFeatures
-from structlearn.alignment.gold.learning import GoldPairs, Setting, fit_links
+from structlearn.alignment.gold.gold_pairs import GoldPairs
+from structlearn.alignment.gold.learning import Setting, fit_links
 from structlearn.alignment.gold.scores import Cells, ScoredEdges, best_cells, scores_of_features
 from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.links import Links
@@ -181,7 +182,7 @@ HeldOut = list[tuple[Array, Array]]
 def held_out_weights(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> HeldOut:
     """Yield parts of the gold pairs in order, each with weights learned from the others."""
     parts = np.array_split(np.arange(len(gold.X)), min(folds, len(gold.X)))
-    return [(part, fit_links(gold, setting, part, **parameters).weights_) for part in parts]
+    return [(part, fit_links(gold, setting, part, **parameters).weights) for part in parts]
 
 
 class CalibratedLinks:
