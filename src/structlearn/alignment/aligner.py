@@ -29,6 +29,7 @@ from structlearn.alignment.gold.learning import (
     settings_of,
 )
 from structlearn.alignment.gold.new_pairs import OtherText, features_as_new, other_text
+from structlearn.alignment.gold.other_kind import linked_shares
 from structlearn.alignment.gold.scores import (
     ScoredEdges,
     best_cells,
@@ -214,7 +215,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         text = self._find_forms(pairs, more, statistics, earlier)
         before = None if earlier is None else earlier.statistics_
         other = OtherText(text, False)
-        if gold_links is not None and statistics is None:
+        if gold_links is not None:
             other = other_text(pairs, text)
         counted = [] if other.is_much else pairs
         self.statistics_ = statistics or self.train_statistics(chain(counted, other.pairs), before)
@@ -228,6 +229,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.use_rule()
         if gold_links is None and not self.pseudo_gold:
             return self
+        gap = 0.0
+        if gold_links is not None:
+            shares = linked_shares(self, pairs, other.first)
+            shares.say_if_unlike()
+            gap = shares.gap
         features = self.features(pairs)
         known = self._pseudo_links(pairs, features) if gold_links is None else gold_links
         self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
@@ -239,7 +245,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             own = features.bitext.tables(surplus)
             new = features_as_new(self, pairs, other.pairs, before, own)
         gold = GoldViews.of(gold_of(features, known, self.structure_), new)
-        setting = self._learn(gold, known)
+        setting = self._learn(gold, known, gap)
         if gold_links is not None and surplus is not None and len(pairs) > 1:
             held_out = held_out_weights(gold.mix(), setting, self.folds, **self._model_parameters())
             self._calibrate(pairs, features, gold_links, held_out, surplus)
@@ -302,7 +308,8 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.feature_names_ = link_feature_names(vectors=self.vectors_ is not None, taught=True)
         return self.features(pairs, surplus)
 
-    def _learn(self, gold: GoldViews, links: Sequence[Links]) -> Setting:
+    def _learn(self, gold: GoldViews, links: Sequence[Links], gap: float) -> Setting:
+        """Choose a setting and learn the weights; `gap` is between the log odds of links here and in text."""
         shared = self._model_parameters()
         given = self.loss, self.regularization, self.missed, self.spurious
         best, self.validation_ = choose_setting(
@@ -310,6 +317,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         )
         if self.validation_:
             _, self.aer_, self.text_aer_ = self.validation_[0]
+        best = best.with_gap(gap)
         pairs = gold.both()
         self.weights_, self.certificate_, self.history_, _ = fit_links(pairs, best, **shared)
         self.slope_ = confidence_slope(self.weights_, pairs)

@@ -76,7 +76,7 @@ def evidence(edges: ScoredEdges, lexicon: Lexicon, slope: float, cells: Cells) -
     found[:, 6] = found[:, 5] ** 2
     found[:, 7] = (found[:, 3] == 0) / (1 + dice * (seen_e + seen_f) / 2)
     found[:, 8] = np.log1p(np.minimum(seen_e, seen_f))
-    found[:, 9] = _agreement_per_word(edges, cells)[cells.pair]
+    found[:, 9] = agreement_per_word(edges, cells)[cells.pair]
     mean = np.clip(edges.mean[cells.number], 1e-6, 1 - 1e-6)
     found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, _MOST)
     return found
@@ -91,7 +91,7 @@ def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
     return unknown / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
 
 
-def _agreement_per_word(edges: ScoredEdges, linked: Cells) -> Array:
+def agreement_per_word(edges: ScoredEdges, linked: Cells) -> Array:
     """Return the agreement of each pair's links, per word."""
     bitext = edges.bitext
     sums = np.bincount(linked.pair, edges.agreement[linked.number], minlength=len(bitext))

@@ -35,6 +35,12 @@ class Setting(NamedTuple):
     spurious: float = 1.0
     loss: str = "softmax"
 
+    def with_gap(self, gap: float) -> Setting:
+        """Return the setting for text where the log odds of links are smaller, if scores are such."""
+        if not LEARNERS[self.loss].is_probable:
+            return self
+        return self._replace(spurious=self.spurious * float(np.exp(gap)))
+
 
 class Validation(NamedTuple):
     """A setting and its alignment error rates on pairs that it was not trained on.
