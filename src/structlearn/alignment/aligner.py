@@ -19,6 +19,7 @@ from structlearn.alignment.files.storage import read_aligner, write_aligner
 from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, held_out_weights
 from structlearn.alignment.gold.features import STRONG, EdgeFeatures, edge_features, link_feature_names
 from structlearn.alignment.gold.gold_pairs import GoldViews, check_links, gold_of
+from structlearn.alignment.gold.identical import link_identical
 from structlearn.alignment.gold.learning import (
     LEARNERS,
     Setting,
@@ -364,11 +365,14 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
 
     def score_edges(self, pairs: Sequence[Words]) -> ScoredEdges:
         """Return the scores of all edges of the pairs."""
-        if is_rule(self.weights_, self.feature_names_):
-            written = [self.write_pair(pair) for pair in pairs]
-            return scores_of_rule(self.statistics_, written, self.weights_, self.feature_names_)
-        features = self.features(pairs)
-        return scores_of_features(features, self.feature_names_, features.F @ self.weights_)
+        written = [self.write_pair(pair) for pair in pairs]
+        statistics, names = self.statistics_, self.feature_names_
+        if is_rule(self.weights_, names):
+            edges = scores_of_rule(statistics, written, self.weights_, names)
+        else:
+            features = edge_features(statistics, written, self.vectors_, self.gold_words_)
+            edges = scores_of_features(features, names, features.F @ self.weights_)
+        return link_identical(edges, written, statistics.lexicon, 0.5 / self.slope_)
 
     def features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
         """Return the features of all edges of the pairs; `surplus` is what their gold links have told."""

@@ -62,24 +62,38 @@ def evidence(edges: ScoredEdges, lexicon: Lexicon, slope: float, cells: Cells) -
 
     """
     bitext, dice = edges.bitext, edges.dice[cells.number]
+    unknown_share = _unknown_shares(bitext, lexicon)[cells.pair]
     e = bitext.source.tokens[bitext.source.start[cells.pair] + cells.i]
     f = bitext.target.tokens[bitext.target.start[cells.pair] + cells.j]
     seen_e, seen_f = lexicon.source_pairs[e], lexicon.target_pairs[f]
     found = np.empty((cells.number.size, len(EVIDENCE)))
     agreement = np.clip(edges.agreement[cells.number], 1e-6, 1 - 1e-6)
     found[:, 0] = 1.0
-    found[:, 1] = np.clip(np.log(agreement / (1 - agreement)), -_MOST, _MOST)
+    most = _most_log_odds(edges, cells, np.where((seen_e == 0) & (seen_f == 0), unknown_share, 0.0))
+    found[:, 1] = np.clip(np.log(agreement / (1 - agreement)), -_MOST, most)
     found[:, 2] = np.clip(slope * edges.theta[cells.number], -_MOST, _MOST)
     found[:, 3] = (seen_e == 0) | (seen_f == 0)
     found[:, 4] = (seen_e == 0) & (seen_f == 0)
-    found[:, 5] = _unknown_shares(bitext, lexicon)[cells.pair]
+    found[:, 5] = unknown_share
     found[:, 6] = found[:, 5] ** 2
     found[:, 7] = (found[:, 3] == 0) / (1 + dice * (seen_e + seen_f) / 2)
     found[:, 8] = np.log1p(np.minimum(seen_e, seen_f))
     found[:, 9] = agreement_per_word(edges, cells)[cells.pair]
     mean = np.clip(edges.mean[cells.number], 1e-6, 1 - 1e-6)
-    found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, _MOST)
+    found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, most)
     return found
+
+
+def _most_log_odds(edges: ScoredEdges, cells: Cells, unknown: Array) -> Array:
+    """Return how sure posteriors can make a link.
+
+    Among unknown words alone, only the number of words that it was chosen from speaks for it. Identical
+    tokens speak for themselves.
+    """
+    longer = edges.bitext.shapes.max(axis=1)[cells.pair]
+    by_choice = np.minimum(np.log(np.maximum(longer, 1)), _MOST)
+    most = unknown * by_choice + (1 - unknown) * _MOST
+    return np.where(np.isin(cells.number, edges.identical), _MOST, most)
 
 
 def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
