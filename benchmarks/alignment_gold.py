@@ -7,10 +7,9 @@ XL-WA's train parts: 200 pairs cut to 25 words, and 12 pairs of 150 words and mo
 another. Statistics are of all lines, and made before.
 
 `--learners`: error rates by the loss. XL-WA: of 300 other pairs of the train part, and of the dev part (which
-is translated more freely), without gold links and with so many pairs of the train part. Hansards: of the other
-pairs of the 200, with statistics of 20,000 lines, from the pairs that a seed chooses. "said" is what
-cross-validation says, for pairs of the same kind. The hinge has lambda 1 and misses cost 4: its choices of
-before were best near it.
+is translated more freely), without gold links and with 20 and 100 pairs of the train part. Hansards: of other
+pairs of the 200, with statistics of 20,000 lines. "said" is what cross-validation says of pairs of the same
+kind. The hinge has lambda 1 and a missed link costs 4, which is about the best for it.
 """
 
 from __future__ import annotations

@@ -43,10 +43,8 @@ def test_identical_tokens_are_linked_and_to_nothing_else(request, name, source, 
 
 
 def test_common_words_and_different_numbers_of_copies_are_left_to_the_statistics(rule, monkeypatch):
-    pairs = [
-        (["7", "7", "is", "the", "house"], ["la", "maison", "est", "7"]),
-        (["a", ".", "c"], [".", "b", "c"]),
-    ]
+    repeated = ["7", "7", "is", "the", "house"], ["la", "maison", "est", "7"]
+    pairs = [repeated, (["a", ".", "c"], [".", "b", "c"])]
     found = rule.predict(pairs)
     monkeypatch.setattr("structlearn.alignment.aligner.link_identical", lambda edges, *more: edges)
     assert rule.predict(pairs) == found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 from unicodedata import category
 
 import numpy as np
@@ -16,7 +17,6 @@ from structlearn.alignment.gold.scores import ScoredEdges
 from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.statistics.lexicon import Lexicon
 from structlearn.alignment.text.bitext import Bitext
-from structlearn.core.contract import Array
 
 #: Words of more letters than this are linked if they are seen in at most so many pairs, on either side.
 SHORT, RARE = 3, 2
@@ -32,11 +32,10 @@ def link_identical(edges: ScoredEdges, pairs: Sequence[Words], lexicon: Lexicon,
     found: list[int] = []
     for k, (source, target) in enumerate(pairs):
         common = [word for word in set(source).intersection(target) if _may_be_linked(word)]
-        if not common:
-            continue
+        places = _identical_places(source, target, common, _Seen(edges.bitext, lexicon, k)) if common else ()
         first, shape = int(edges.bitext.cell_start[k]), (len(source), len(target))
-        theta = edges.theta[first : first + shape[0] * shape[1]].reshape(shape)
-        for i, j in _identical_places(source, target, common, _seen(edges.bitext, lexicon, k)):
+        for i, j in places:
+            theta = edges.theta[first : first + shape[0] * shape[1]].reshape(shape)
             own = max(theta[i, j], score)
             theta[i, :] = np.minimum(theta[i, :], -score)
             theta[:, j] = np.minimum(theta[:, j], -score)
@@ -47,20 +46,24 @@ def link_identical(edges: ScoredEdges, pairs: Sequence[Words], lexicon: Lexicon,
     return edges._replace(identical=np.array(found, dtype=np.int64))
 
 
-def _seen(bitext: Bitext, lexicon: Lexicon, k: int) -> tuple[Array, Array]:
-    """Return in how many pairs of the text each word of pair k was seen."""
-    rows, columns = (
-        side.tokens[side.start[k] : side.start[k + 1]] for side in (bitext.source, bitext.target)
-    )
-    return lexicon.source_pairs[rows], lexicon.target_pairs[columns]
+class _Seen(NamedTuple):
+    """In how many pairs of the text the words of pair k were seen."""
+
+    bitext: Bitext
+    lexicon: Lexicon
+    k: int
+
+    def is_rare(self, i: int, j: int) -> bool:
+        source, target = self.bitext.source, self.bitext.target
+        e, f = source.tokens[source.start[self.k] + i], target.tokens[target.start[self.k] + j]
+        return bool(self.lexicon.source_pairs[e] <= RARE and self.lexicon.target_pairs[f] <= RARE)
 
 
 def _identical_places(
-    source: Sequence[str], target: Sequence[str], common: Sequence[str], seen: tuple[Array, Array]
+    source: Sequence[str], target: Sequence[str], common: Sequence[str], seen: _Seen
 ) -> Iterator[tuple[int, int]]:
     for word in common:
-        i, j = source.index(word), target.index(word)
-        if word.isalpha() and max(seen[0][i], seen[1][j]) > RARE:
+        if word.isalpha() and not seen.is_rare(source.index(word), target.index(word)):
             continue
         rows, columns = ([k for k, one in enumerate(side) if one == word] for side in (source, target))
         if len(rows) == len(columns):
