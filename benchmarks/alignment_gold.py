@@ -78,9 +78,8 @@ def compare(name: str, rule: Aligner, gold: Any, n: int, seeds: int, dev: Any = 
         for seed in range(seeds):
             order = np.random.default_rng(100 + seed).permutation(len(gold[0]))
             known, others = (
-                ([one[k] for k in part] for one in gold) for part in (order[:n], order[n:][:300])
+                tuple([one[k] for k in part] for one in gold) for part in (order[:n], order[n:][:300])
             )
-            known, others = tuple(known), tuple(others)
             for kind, test in (("same kind", others), ("dev", dev)):
                 if test is None:
                     continue
