@@ -3,7 +3,7 @@ import pytest
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.gold.features import edge_features
-from structlearn.alignment.gold.learning import gold_of, in_pieces
+from structlearn.alignment.gold.gold_pairs import gold_of, in_pieces
 from structlearn.alignment.gold.long_pairs import LONG, RANGE, pieces_of
 from structlearn.alignment.links import Links
 from structlearn.structures import Matching
@@ -76,6 +76,6 @@ def test_the_model_that_is_kept_is_of_whole_pairs():
     sides = [[str(word) for word in rng.choice(words, 120)] for _ in range(3)]
     pairs = [(side, [word.upper() + "x" for word in side]) for side in sides]
     links = [Links.of([(i, i) for i in range(120)])] * 3
-    certificate = Aligner(missed=2.0, random_state=0).fit(pairs, links).certificate_
+    certificate = Aligner(loss="hinge", missed=2.0, random_state=0).fit(pairs, links).certificate_
     twice = 2 * len(pairs)  # as a part of the text, and as new
     assert certificate.oracle_calls == twice * certificate.passes

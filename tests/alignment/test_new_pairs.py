@@ -9,7 +9,7 @@ from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.corpus import load_corpus
 from structlearn.alignment.gold import new_pairs
 from structlearn.alignment.gold.features import FEATURES, edge_features
-from structlearn.alignment.gold.learning import EdgeTables, GoldPairs, GoldViews
+from structlearn.alignment.gold.gold_pairs import EdgeTables, GoldPairs, GoldViews
 from structlearn.alignment.gold.new_pairs import LEFT_OUT, features_as_new, n_words, other_text, parts_of
 from structlearn.alignment.metrics import alignment_scores
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
@@ -97,7 +97,7 @@ def test_views_of_gold_pairs():
 
 
 def test_figures_are_kept_in_files(tmp_path):
-    found = Aligner(**FEW).fit(PAIRS[:20], LINKS[:20], PAIRS[20:40])
+    found = Aligner(folds=3, random_state=0).fit(PAIRS[:20], LINKS[:20], PAIRS[20:40])
     found.save(tmp_path / "model.safetensors")
     loaded = Aligner.load(tmp_path / "model.safetensors")
     assert (loaded.aer_, loaded.text_aer_) == (found.aer_, found.text_aer_)

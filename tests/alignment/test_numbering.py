@@ -1,9 +1,10 @@
 """Numbers for words: a room for those of their own, shared ones past it."""
 
 import numpy as np
+import pytest
 
 from structlearn.alignment.text.bitext import Vocabulary
-from structlearn.alignment.text.numbering import Numbering
+from structlearn.alignment.text.numbering import Numbering, beginning
 
 
 def test_without_a_limit_every_word_has_its_number():
@@ -29,3 +30,22 @@ def test_new_text_finds_the_shared_numbers():
     with_rest = Vocabulary([*words, " "], np.ones(4))
     assert with_rest.encode(["roof", "housing"]) == [3, 1]
     assert vocabulary.without({"the"}).encode(["the", "houses"]) == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("translations", "tran"),
+        ("a", "a"),
+        ("", ""),
+        ("a\nbcde", "a\nbc"),
+        ("переводы", "пере"),
+        ("한국어의", "한국어의"),
+        ("翻译员", "翻"),
+        ("ひらがな", "ひ"),
+        ("カタカナ語", "カ"),
+        ("3月", "3月"),
+    ],
+)
+def test_words_begin_with_four_letters_or_one_character(word, expected):
+    assert beginning(word) == expected

@@ -18,18 +18,19 @@ import numpy as np
 from structlearn.alignment.files.storage import read_aligner, write_aligner
 from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, held_out_weights
 from structlearn.alignment.gold.features import STRONG, EdgeFeatures, edge_features, link_feature_names
+from structlearn.alignment.gold.gold_pairs import GoldViews, check_links, gold_of
+from structlearn.alignment.gold.identical import link_identical
 from structlearn.alignment.gold.learning import (
-    GoldViews,
+    LEARNERS,
     Setting,
-    SettingChoices,
     Validation,
-    check_links,
     choose_setting,
     confidence_slope,
     fit_links,
-    gold_of,
+    settings_of,
 )
 from structlearn.alignment.gold.new_pairs import OtherText, features_as_new, other_text
+from structlearn.alignment.gold.other_kind import linked_shares
 from structlearn.alignment.gold.scores import (
     ScoredEdges,
     best_cells,
@@ -41,9 +42,8 @@ from structlearn.alignment.gold.vectors import (
     MappedVectors,
     Vectors,
     Words,
-    map_vectors,
+    known_vectors,
     nearest_links,
-    vectors_of,
 )
 from structlearn.alignment.gold.words import GoldWords, count_gold_words, gold_surplus, no_gold_words
 from structlearn.alignment.links import Aligned, Link, Links, table_links
@@ -56,7 +56,6 @@ from structlearn.alignment.uses.uses import AlignerUses
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
 from structlearn.core.threads import in_order
-from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
 from structlearn.solvers.checkpoint import Checkpoint
@@ -77,9 +76,12 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     fertility : int, optional
         The most links of a word; 1 is one-to-one. By default 2 with gold links, without them as many as the
         posteriors allow.
+    loss : "softmax", "hinge" or "auto"
+        How gold links are learned: by the log-loss of edges, by the hinge over matchings, or by the
+        better one in cross-validation.
     regularization, missed : float, optional
-        Lambda, and the cost of a missed link. Those that are not given are chosen by cross-validation inside
-        the gold pairs, by their alignment error rate.
+        Lambda per gold pair, and the cost of a missed link (with the log-loss 1.5 spurious ones). Otherwise
+        they are chosen by cross-validation inside the gold pairs, by their alignment error rate.
     spurious : float
         The cost of a spurious link.
     pseudo_gold : bool or "nearest"
@@ -142,6 +144,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     """
 
     fertility: int | None = None
+    loss: str = "softmax"
     regularization: float | None = None
     missed: float | None = None
     spurious: float = 1.0
@@ -213,16 +216,25 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         text = self._find_forms(pairs, more, statistics, earlier)
         before = None if earlier is None else earlier.statistics_
         other = OtherText(text, False)
-        if gold_links is not None and statistics is None:
+        if gold_links is not None:
             other = other_text(pairs, text)
         counted = [] if other.is_much else pairs
         self.statistics_ = statistics or self.train_statistics(chain(counted, other.pairs), before)
         limit.warn("were left out")
         self.mapped_: MappedVectors | None = None
-        self.vectors_ = None if vectors is None else self._vectors_of_known_words(vectors)
+        self.vectors_: Vectors | None = None
+        if vectors is not None:
+            self.vectors_, self.mapped_ = known_vectors(
+                vectors, self.forms_, self.statistics_, self.map_vectors
+            )
         self.use_rule()
         if gold_links is None and not self.pseudo_gold:
             return self
+        gap = 0.0
+        if gold_links is not None:
+            shares = linked_shares(self, pairs, other.first)
+            shares.say_if_unlike()
+            gap = shares.gap
         features = self.features(pairs)
         known = self._pseudo_links(pairs, features) if gold_links is None else gold_links
         self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
@@ -234,7 +246,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             own = features.bitext.tables(surplus)
             new = features_as_new(self, pairs, other.pairs, before, own)
         gold = GoldViews.of(gold_of(features, known, self.structure_), new)
-        setting = self._learn(gold, known)
+        setting = self._learn(gold, known, gap)
         if gold_links is not None and surplus is not None and len(pairs) > 1:
             held_out = held_out_weights(gold.mix(), setting, self.folds, **self._model_parameters())
             self._calibrate(pairs, features, gold_links, held_out, surplus)
@@ -247,6 +259,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             raise ValueError(f"max_length is at least 1; got {self.max_length}.")
         if self.folds < 2:
             raise ValueError(f"folds is at least 2; got {self.folds}.")
+        one_of("loss", self.loss, ["auto", *LEARNERS])
         for name in ("regularization", "missed", "spurious"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), strict=name == "regularization")
@@ -254,33 +267,6 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             one_of("pseudo_gold", self.pseudo_gold, ["nearest"])
             if vectors is None:
                 raise ParameterError("{pseudo_gold=nearest} takes links from word vectors; give vectors.")
-
-    def _vectors_of_known_words(self, vectors: Vectors) -> Vectors:
-        """Return the vectors of words that the statistics know, in one space."""
-        statistics = self.statistics_
-        sides = zip(vectors, self.forms_, (statistics.source_words, statistics.target_words))
-        source, target = (
-            vectors_of(words, side.rewritten(form.write), name)
-            for name, (side, form, words) in zip(("source", "target"), sides)
-        )
-        if self.map_vectors:
-            self.mapped_ = self._map((source, target))
-            return self.mapped_.vectors
-        if source.matrix.shape[1] != target.matrix.shape[1]:
-            raise ValueError(
-                "The vectors of the two sides differ in dimension, so they are not in one space: map them "
-                "by a dictionary, or leave out --one-space (in Python: map_vectors=True)."
-            )
-        return source, target
-
-    def _map(self, vectors: Vectors) -> MappedVectors:
-        try:
-            return map_vectors(vectors, self.statistics_.sure_translations())
-        except DataError:
-            raise DataError(
-                "No translation that the text is sure of has vectors on both sides: no map can be learned; "
-                "give a dictionary."
-            ) from None
 
     def use_rule(self) -> None:
         """Set the weights of the unsupervised aligner: mean > threshold, 1/2 unless a side is far longer."""
@@ -323,23 +309,25 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.feature_names_ = link_feature_names(vectors=self.vectors_ is not None, taught=True)
         return self.features(pairs, surplus)
 
-    def _learn(self, gold: GoldViews, links: Sequence[Links]) -> Setting:
+    def _learn(self, gold: GoldViews, links: Sequence[Links], gap: float) -> Setting:
+        """Choose a setting and learn the weights; `gap` is between the log odds of links here and in text."""
         shared = self._model_parameters()
-        choices = SettingChoices.of(self.regularization, self.missed, self.spurious)
-        best, self.validation_ = choose_setting(gold, links, choices, self.folds, **shared)
+        given = self.loss, self.regularization, self.missed, self.spurious
+        best, self.validation_ = choose_setting(
+            gold, links, settings_of(*given, len(links)), self.folds, **shared
+        )
         if self.validation_:
             _, self.aer_, self.text_aer_ = self.validation_[0]
+        best = best.with_gap(gap)
         pairs = gold.both()
-        model = fit_links(pairs, best, **shared)
-        self.weights_, self.certificate_ = model.weights_, model.certificate_
-        self.history_ = model.history_
-        self.slope_ = confidence_slope(model.weights_, pairs)
+        self.weights_, self.certificate_, self.history_, _ = fit_links(pairs, best, **shared)
+        self.slope_ = confidence_slope(self.weights_, pairs)
         return best
 
     def _model_parameters(self) -> dict[str, Any]:
         """Return the parameters that all models of links share."""
         return {
-            "capacities": self.structure_.capacities,
+            "structure": self.structure_,
             "tol": self.tol,
             "max_passes": self.max_passes,
             "random_state": self.random_state,
@@ -377,11 +365,14 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
 
     def score_edges(self, pairs: Sequence[Words]) -> ScoredEdges:
         """Return the scores of all edges of the pairs."""
-        if is_rule(self.weights_, self.feature_names_):
-            written = [self.write_pair(pair) for pair in pairs]
-            return scores_of_rule(self.statistics_, written, self.weights_, self.feature_names_)
-        features = self.features(pairs)
-        return scores_of_features(features, self.feature_names_, features.F @ self.weights_)
+        written = [self.write_pair(pair) for pair in pairs]
+        statistics, names = self.statistics_, self.feature_names_
+        if is_rule(self.weights_, names):
+            edges = scores_of_rule(statistics, written, self.weights_, names)
+        else:
+            features = edge_features(statistics, written, self.vectors_, self.gold_words_)
+            edges = scores_of_features(features, names, features.F @ self.weights_)
+        return link_identical(edges, written, statistics.lexicon, 0.5 / self.slope_)
 
     def features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
         """Return the features of all edges of the pairs; `surplus` is what their gold links have told."""

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.features import EdgeFeatures
-from structlearn.alignment.gold.learning import GoldPairs, Setting, fit_links
+from structlearn.alignment.gold.gold_pairs import GoldPairs
+from structlearn.alignment.gold.learning import Setting, fit_links
 from structlearn.alignment.gold.scores import Cells, ScoredEdges, best_cells, scores_of_features
 from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.links import Links
@@ -61,24 +62,38 @@ def evidence(edges: ScoredEdges, lexicon: Lexicon, slope: float, cells: Cells) -
 
     """
     bitext, dice = edges.bitext, edges.dice[cells.number]
+    unknown_share = _unknown_shares(bitext, lexicon)[cells.pair]
     e = bitext.source.tokens[bitext.source.start[cells.pair] + cells.i]
     f = bitext.target.tokens[bitext.target.start[cells.pair] + cells.j]
     seen_e, seen_f = lexicon.source_pairs[e], lexicon.target_pairs[f]
     found = np.empty((cells.number.size, len(EVIDENCE)))
     agreement = np.clip(edges.agreement[cells.number], 1e-6, 1 - 1e-6)
     found[:, 0] = 1.0
-    found[:, 1] = np.clip(np.log(agreement / (1 - agreement)), -_MOST, _MOST)
+    most = _most_log_odds(edges, cells, np.where((seen_e == 0) & (seen_f == 0), unknown_share, 0.0))
+    found[:, 1] = np.clip(np.log(agreement / (1 - agreement)), -_MOST, most)
     found[:, 2] = np.clip(slope * edges.theta[cells.number], -_MOST, _MOST)
     found[:, 3] = (seen_e == 0) | (seen_f == 0)
     found[:, 4] = (seen_e == 0) & (seen_f == 0)
-    found[:, 5] = _unknown_shares(bitext, lexicon)[cells.pair]
+    found[:, 5] = unknown_share
     found[:, 6] = found[:, 5] ** 2
     found[:, 7] = (found[:, 3] == 0) / (1 + dice * (seen_e + seen_f) / 2)
     found[:, 8] = np.log1p(np.minimum(seen_e, seen_f))
-    found[:, 9] = _agreement_per_word(edges, cells)[cells.pair]
+    found[:, 9] = agreement_per_word(edges, cells)[cells.pair]
     mean = np.clip(edges.mean[cells.number], 1e-6, 1 - 1e-6)
-    found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, _MOST)
+    found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, most)
     return found
+
+
+def _most_log_odds(edges: ScoredEdges, cells: Cells, unknown: Array) -> Array:
+    """Return how sure posteriors can make a link.
+
+    Among unknown words alone, only the number of words that it was chosen from speaks for it. Identical
+    tokens speak for themselves.
+    """
+    longer = edges.bitext.shapes.max(axis=1)[cells.pair]
+    by_choice = np.minimum(np.log(np.maximum(longer, 1)), _MOST)
+    most = unknown * by_choice + (1 - unknown) * _MOST
+    return np.where(np.isin(cells.number, edges.identical), _MOST, most)
 
 
 def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
@@ -90,7 +105,7 @@ def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
     return unknown / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
 
 
-def _agreement_per_word(edges: ScoredEdges, linked: Cells) -> Array:
+def agreement_per_word(edges: ScoredEdges, linked: Cells) -> Array:
     """Return the agreement of each pair's links, per word."""
     bitext = edges.bitext
     sums = np.bincount(linked.pair, edges.agreement[linked.number], minlength=len(bitext))
@@ -181,7 +196,7 @@ HeldOut = list[tuple[Array, Array]]
 def held_out_weights(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> HeldOut:
     """Yield parts of the gold pairs in order, each with weights learned from the others."""
     parts = np.array_split(np.arange(len(gold.X)), min(folds, len(gold.X)))
-    return [(part, fit_links(gold, setting, part, **parameters).weights_) for part in parts]
+    return [(part, fit_links(gold, setting, part, **parameters).weights) for part in parts]
 
 
 class CalibratedLinks:

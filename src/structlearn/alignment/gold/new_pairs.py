@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.features import edge_features
+from structlearn.alignment.gold.other_kind import LOOKED_AT
 from structlearn.alignment.gold.vectors import Vectors, Words
 from structlearn.alignment.gold.words import count_gold_words
 from structlearn.core.contract import Array
@@ -35,10 +36,14 @@ LEFT_OUT = 0.05
 
 
 class OtherText(NamedTuple):
-    """The text beside the gold pairs: a list, which can be read again, unless it is much."""
+    """The text beside the gold pairs: a list, which can be read again, unless it is much.
+
+    first : its first pairs
+    """
 
     pairs: Iterable[Words]
     is_much: bool
+    first: Sequence[Words] = ()
 
 
 def other_text(gold: Sequence[Words], text: Iterable[Words]) -> OtherText:
@@ -50,8 +55,8 @@ def other_text(gold: Sequence[Words], text: Iterable[Words]) -> OtherText:
         read.append(pair)
         missing -= n_words([pair])
         if missing <= 0:
-            return OtherText(chain(read, rest), True)
-    return OtherText(read, False)
+            return OtherText(chain(read, rest), True, read[:LOOKED_AT])
+    return OtherText(read, False, read[:LOOKED_AT])
 
 
 def n_words(pairs: Iterable[Words]) -> int:

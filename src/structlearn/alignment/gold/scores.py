@@ -48,6 +48,7 @@ class ScoredEdges(NamedTuple):
     agreement: Array  # (n_cells,)
     mean: Array  # (n_cells,)
     dice: Array  # (n_cells,)
+    identical: Array = np.empty(0, dtype=np.int64)  # cells of identical tokens that are linked for it
 
 
 def scores_of_features(features: EdgeFeatures, names: Sequence[str], theta: Array) -> ScoredEdges:

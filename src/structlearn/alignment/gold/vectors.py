@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,16 @@ from structlearn.data.text import open_text
 from structlearn.data.word_vectors import WordVectors, read_vectors, unit_rows
 from structlearn.storage.errors import DataError
 
+if TYPE_CHECKING:
+    from structlearn.alignment.statistics.statistics import AlignmentStatistics
+    from structlearn.alignment.text.form import Forms
+
 __all__ = [
     "MappedVectors",
     "Vectors",
     "WordVectors",
     "Words",
+    "known_vectors",
     "learn_map",
     "map_vectors",
     "nearest_links",
@@ -192,3 +197,33 @@ def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
             raise DataError.at(path, number, f"a line holds a word and its translation; got {quote(line)}.")
         pairs.append((fields[0].strip(), fields[1].strip()))
     return pairs
+
+
+def known_vectors(
+    vectors: Vectors, forms: Forms, statistics: AlignmentStatistics, is_mapped: bool
+) -> tuple[Vectors, MappedVectors | None]:
+    """Return the vectors of words that the statistics know, in one space, and the map if one is learned."""
+    sides = zip(vectors, forms, (statistics.source_words, statistics.target_words))
+    source, target = (
+        vectors_of(words, side.rewritten(form.write), name)
+        for name, (side, form, words) in zip(("source", "target"), sides)
+    )
+    if is_mapped:
+        mapped = _map_by_translations((source, target), statistics)
+        return mapped.vectors, mapped
+    if source.matrix.shape[1] != target.matrix.shape[1]:
+        raise ValueError(
+            "The vectors of the two sides differ in dimension, so they are not in one space: map them "
+            "by a dictionary, or leave out --one-space (in Python: map_vectors=True)."
+        )
+    return (source, target), None
+
+
+def _map_by_translations(vectors: Vectors, statistics: AlignmentStatistics) -> MappedVectors:
+    try:
+        return map_vectors(vectors, statistics.sure_translations())
+    except DataError:
+        raise DataError(
+            "No translation that the text is sure of has vectors on both sides: no map can be learned; "
+            "give a dictionary."
+        ) from None

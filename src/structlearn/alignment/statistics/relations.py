@@ -25,7 +25,7 @@ from structlearn.alignment.statistics.strings import (
     spell,
 )
 from structlearn.alignment.text.bitext import Bitext, Text, TrainingText, Vocabulary
-from structlearn.alignment.text.numbering import BEGINNING
+from structlearn.alignment.text.numbering import beginning
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
@@ -94,9 +94,9 @@ def relate(
 def occurring(words: Vocabulary) -> Occurring:
     """Describe how words occur in the sentences of one side."""
     counts = words.counts.astype(np.float64)
-    beginning = _beginnings(words.words)
-    alike = np.bincount(beginning, counts)[beginning]
-    return Occurring(counts, beginning, counts / counts.sum(), counts / np.maximum(alike, 1.0))
+    classes = _beginnings(words.words)
+    alike = np.bincount(classes, counts)[classes]
+    return Occurring(counts, classes, counts / counts.sum(), counts / np.maximum(alike, 1.0))
 
 
 def frequency_classes(counts: Array) -> Array:
@@ -106,7 +106,7 @@ def frequency_classes(counts: Array) -> Array:
 
 def _beginnings(words: Sequence[str]) -> Array:
     number: dict[str, int] = {}
-    found = [number.setdefault(word[:BEGINNING], len(number)) for word in words]
+    found = [number.setdefault(beginning(word), len(number)) for word in words]
     return np.array(found, dtype=np.int32)
 
 

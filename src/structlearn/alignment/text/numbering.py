@@ -7,17 +7,26 @@ with all that are left. A shared number has a name with a blank, which no word h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-#: Letters of a word's beginning.
-BEGINNING = 4
+from structlearn.alignment.text.tokenizers import HAN_AND_KANA
+
+#: A word's beginning: its first character, if that is a word or a syllable by itself, or four letters.
+_BEGINNING = re.compile(f"[{HAN_AND_KANA}]|.{{,4}}", re.DOTALL)
 #: What ends the names of shared numbers.
 SHARED = " "
 
 
+def beginning(word: str) -> str:
+    """Return what words that begin alike have in common."""
+    found = _BEGINNING.match(word)
+    return found.group() if found else ""
+
+
 def shared_name(word: str) -> str:
     """Return the name of the number that a word shares with others of its beginning."""
-    return word[:BEGINNING] + SHARED
+    return beginning(word) + SHARED
 
 
 class Numbering(dict[str, int]):

@@ -65,6 +65,9 @@ class LinkOptions:
     nearest_gold: Annotated[
         bool, switch("--nearest-gold", "Without gold: train on links of nearest word vectors.")
     ] = False
+    loss: Annotated[
+        str, option("NAME", "How gold links are learned: softmax (log-loss of links), hinge, or auto.")
+    ] = "softmax"
     regularization: Annotated[float | None, option("X", "Lambda.  [default: by cross-validation]")] = None
     missed: Annotated[float | None, option("X", "Cost of a missed link.  [default: by cross-validation]")] = (
         None
