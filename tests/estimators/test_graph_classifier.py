@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 import structlearn
 from structlearn import ChainClassifier, GraphClassifier, GridClassifier, MultiLabelClassifier
@@ -166,3 +167,21 @@ def test_the_local_polytope_is_certified_and_labels_all_the_same(tmp_path):
         GraphClassifier(polytope="cycle").fit(X, y)
     with pytest.raises(TypeError, match="with polytope='local' only forests do; leave it out"):
         GraphClassifier(polytope="local", loss="softmax").fit(X, y)
+
+
+def test_effort_finds_labellings_that_are_no_worse():
+    rng = np.random.default_rng(0)
+    complete = np.argwhere(np.triu(np.ones((9, 9)), 1))
+    X = [(rng.normal(size=(9, 3)), complete, rng.normal(size=(len(complete), 4))) for _ in range(8)]
+    y = [rng.integers(3, size=9) for _ in X]
+    model = GraphClassifier(
+        loss="hinge", regularization=1e-3, inference="relaxed", max_passes=3, tol=1e-6, random_state=0
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    plain = [one.value for one in model.predict_with_bounds(X)]
+    found = [one.value for one in model.set_params(effort=200).predict_with_bounds(X)]
+    assert all(more >= less - 1e-9 for more, less in zip(found, plain, strict=True))
+    assert sum(found) > sum(plain)
+    best = [one.value for one in model.set_params(effort=0, inference="exact").predict_with_bounds(X)]
+    np.testing.assert_allclose(found, best)
