@@ -166,3 +166,19 @@ def test_the_local_polytope_is_certified_and_labels_all_the_same(tmp_path):
         GraphClassifier(polytope="cycle").fit(X, y)
     with pytest.raises(TypeError, match="with polytope='local' only forests do; leave it out"):
         GraphClassifier(polytope="local", loss="softmax").fit(X, y)
+
+
+def test_effort_finds_labellings_that_are_no_worse():
+    rng = np.random.default_rng(0)
+    complete = np.argwhere(np.triu(np.ones((9, 9)), 1))
+    X = [(rng.normal(size=(9, 3)), complete, rng.normal(size=(len(complete), 4))) for _ in range(8)]
+    y = [rng.integers(3, size=9) for _ in X]
+    model = GraphClassifier(loss="hinge", regularization=1e-3, tol=0.1, random_state=0).fit(X, y)
+    best = [one.value for one in model.predict_with_bounds(X)]
+    relaxed = model.set_params(inference="relaxed")
+    plain = [one.value for one in relaxed.predict_with_bounds(X)]
+    found = [one.value for one in relaxed.set_params(effort=200).predict_with_bounds(X)]
+    assert all(more >= less - 1e-9 for more, less in zip(found, plain, strict=True))
+    assert_allclose(found, best)
+    with pytest.raises(ValueError, match="effort is a number of draws"):
+        relaxed.set_params(effort=-1).predict(X)

@@ -31,6 +31,7 @@ from structlearn.cli.commands.demo import demo
 from structlearn.cli.commands.exchange import export_model, import_model
 from structlearn.cli.commands.info import info
 from structlearn.cli.commands.predict import evaluate_model, predict, show
+from structlearn.cli.commands.solve import solve
 from structlearn.cli.commands.tag import tag
 from structlearn.cli.commands.train import TrainGroup
 from structlearn.cli.commands.tune import TuneGroup
@@ -212,6 +213,12 @@ _COMMANDS: tuple[tuple[str, Any, str, str], ...] = (
         info,
         "Describe the installation or a model file.",
         "Example: structlearn info tagger.safetensors",
+    ),
+    (
+        "solve",
+        solve,
+        "Find the best labelling of a Markov random field in a file.",
+        "Example: structlearn solve grid.uai --out grid.MAP --seconds 10",
     ),
     ("warm", warm, "Compile what tasks need, before their first use.", "Example: structlearn warm tag parse"),
     (

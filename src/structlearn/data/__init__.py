@@ -62,6 +62,10 @@ if TYPE_CHECKING:
     from structlearn.data.triplets import digit_triplets as digit_triplets
     from structlearn.data.triplets import pair_features as pair_features
     from structlearn.data.triplets import read_triplets as read_triplets
+    from structlearn.data.uai import Factors as Factors
+    from structlearn.data.uai import read_uai as read_uai
+    from structlearn.data.uai import read_wcsp as read_wcsp
+    from structlearn.data.uai import write_uai as write_uai
     from structlearn.data.vocabulary import FeatureVocabulary as FeatureVocabulary
     from structlearn.data.vocabulary import has_own_features as has_own_features
     from structlearn.storage.errors import DataError as DataError
@@ -170,6 +174,12 @@ _SHARED = {
         "written_text",
     ),
     "tokens": ("Column",),
+    "uai": (
+        "Factors",
+        "read_uai",
+        "read_wcsp",
+        "write_uai",
+    ),
     "vocabulary": (
         "FeatureVocabulary",
         "has_own_features",

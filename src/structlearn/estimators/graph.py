@@ -85,6 +85,9 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         Where a graph is too wide to be solved otherwise: message passing with bounds; branch and bound, of at
         most 10,000 subproblems and some seconds, with a warning where that was too little; or message passing
         for all graphs but forests. `predict_with_bounds` names the method of each answer.
+    effort : int
+        How hard predictions are searched for where the best labelling is not known: as many times all nodes
+        are drawn anew. Training does without.
 
     Attributes
     ----------
@@ -119,6 +122,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     node_attributes: Attributes = None
     edge_attributes: Attributes = None
     inference: str = "auto"
+    effort: int = 0
 
     state_classes_: Array = field(init=False)
     types_: Array = field(init=False)
@@ -241,7 +245,11 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return rows[:, None]
 
     def _graph_structure(
-        self, examples: Examples, polytope: str = "marginal", memory: Memory | None = None
+        self,
+        examples: Examples,
+        polytope: str = "marginal",
+        memory: Memory | None = None,
+        effort: int = 0,
     ) -> PairwiseGraphs:
         """Return the structure of these graphs.
 
@@ -256,11 +264,12 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             polytope=polytope,
             inference=self.inference,
             allowed=self._allowed_states(examples),
+            effort=effort,
             memory=memory,
         )
 
     def _asked_structure(self, examples: Examples) -> PairwiseGraphs:
-        return self._graph_structure(examples)
+        return self._graph_structure(examples, effort=self.effort)
 
     # ---- prediction --------------------------------------------------------------------------------
 

@@ -49,3 +49,11 @@ def graph_answer(record: ExactGraphs | BoundedGraphs, g: int, n_nodes: int, thet
         fill_tables(scores, g, theta, shared, work.labels)
         bound = max(min(bound, best_labelling(record, g, True, work)[1]), value)
     return GraphAnswer(states, float(value), float(bound), METHODS[method])
+
+
+def nothing_found(answer: GraphAnswer) -> ValueError:
+    """Return the error of scores for which no labelling was found."""
+    return ValueError(
+        f"By {answer.method} no labelling was found that has no part with score -inf, though there may be "
+        "one; use inference='exact'."
+    )

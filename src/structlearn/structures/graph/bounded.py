@@ -28,6 +28,7 @@ from structlearn.structures.graph.messages import (
     value_of,
 )
 from structlearn.structures.graph.pair_scores import attraction
+from structlearn.structures.graph.search import SearchWork, search, search_work
 
 #: How an answer was found.
 ELIMINATION, FLOW, MESSAGES, BRANCHES = range(4)
@@ -48,6 +49,7 @@ class BoundedGraphs(NamedTuple):
     most_visits: int = 0  # of branch and bound at every node, on average, before temperatures are tried
     most_branches: int = 0  # its subproblems after that; none unless asked for
     most_read: int = 0  # entries of tables and messages that it reads in these, and before an eighth of it
+    effort: int = 0  # sweeps of the search for a better labelling
 
 
 class BoundedWork(NamedTuple):
@@ -58,6 +60,7 @@ class BoundedWork(NamedTuple):
     messages: MessageWork
     flow: Any
     branches: BranchWork
+    search: SearchWork
 
 
 @implements(workspace, BoundedGraphs)
@@ -69,7 +72,8 @@ def bounded_workspace(structure: BoundedGraphs, shape: Shape) -> BoundedWork:
     power = np.empty(labels.table.shape)
     messages = MessageWork(np.empty((m, k)), np.empty((m, k)), power, np.empty(k), np.empty(k))
     best, flow = np.zeros(n, dtype=np.int64), cut_work(n, 2 * m)
-    return BoundedWork(labels, best, messages, flow, graph_branch_work(n, k))
+    wanted = search_work(n, k, structure.effort > 0)
+    return BoundedWork(labels, best, messages, flow, graph_branch_work(n, k), wanted)
 
 
 @kernel
@@ -160,6 +164,9 @@ def best_labelling(
             method = BRANCHES
         else:
             value = expand(arcs, value, bound, work)
+    if not tight and structure.effort > 0 and not is_closed(value, bound):
+        states = labels.states
+        value = search(arcs, labels.node, labels.table, value, bound, structure.effort, states, work.search)
     if value < least:
         return -np.inf, bound if bound >= least else -np.inf, method
     return value, max(bound, value), method

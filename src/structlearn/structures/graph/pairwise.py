@@ -21,7 +21,7 @@ from structlearn.structures.base import (
     one_each,
 )
 from structlearn.structures.graph import projection, shared_bounds  # noqa: F401  (register operations)
-from structlearn.structures.graph.answers import GraphAnswer, graph_answer
+from structlearn.structures.graph.answers import GraphAnswer, graph_answer, nothing_found
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
 from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fill_tables, label_work
@@ -82,6 +82,9 @@ class PairwiseGraphs(Structure):
         labelling, and the bound.
     allowed : list of boolean arrays of shape (nodes, n_states), optional
         Which states the nodes of each graph may have; all, unless given.
+    effort : int
+        Where a labelling is not known to be the best: how many times a search draws all nodes anew in order
+        to find a better one (see `search`).
     memory : Memory, optional
         Where the compiled form of the graphs has room.
     """
@@ -98,9 +101,13 @@ class PairwiseGraphs(Structure):
         polytope: str = "marginal",
         inference: str = "auto",
         allowed: Sequence[ArrayLike] | None = None,
+        effort: int = 0,
         memory: Memory | None = None,
     ) -> None:
         self.graphs = list(graphs)
+        if not count(effort):
+            raise ValueError(f"effort is a number of draws of all nodes, at least 0; got {effort!r}.")
+        self.effort = effort
         self.allowed = allowed
         self.memory = memory or Memory()
         self.n_states = label_count(n_states, "A graph")
@@ -167,7 +174,7 @@ class PairwiseGraphs(Structure):
         record = record.bounded if isinstance(record, LocalGraphs) else record
         found = graph_answer(record, g, int(self.n_nodes[g]), scores)
         if found.value == -np.inf:
-            raise nothing_allowed("The score vector") if found.bound == -np.inf else _nothing_found(found)
+            raise nothing_allowed("The score vector") if found.bound == -np.inf else nothing_found(found)
         return found
 
     def log_partition_bound(self, theta: ArrayLike) -> float:
@@ -194,7 +201,7 @@ class PairwiseGraphs(Structure):
             return LocalGraphs(BoundedGraphs(scores, self._middle(), MOST_SWEEPS))
         visits = 0 if self.inference == "relaxed" else MOST_VISITS
         branches = MOST_BRANCHES if self.inference == "exact" else 0
-        return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, visits, branches, MOST_READ)
+        return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, visits, branches, MOST_READ, self.effort)
 
     def _scores(self) -> GraphScores:
         graph = graph_record(self.graphs, self.memory)
@@ -332,13 +339,6 @@ class PairwiseGraphs(Structure):
         return np.concatenate([costs.ravel(), np.zeros(mu.size - costs.size)])
 
 
-def _nothing_found(answer: GraphAnswer) -> ValueError:
-    return ValueError(
-        f"By {answer.method} no labelling was found that has no part with score -inf, though there may be "
-        "one; use inference='exact'."
-    )
-
-
 @stored(
     "a state for each node of a graph",
     {
@@ -348,6 +348,7 @@ def _nothing_found(answer: GraphAnswer) -> ValueError:
         "pairs": str,
         "polytope?": str,
         "inference?": str,
+        "effort?": count,
     },
 )
 class PairwiseGraph(PairwiseGraphs):
@@ -361,6 +362,7 @@ class PairwiseGraph(PairwiseGraphs):
     pairs : "full", "symmetric", "antisymmetric" or "potts"
     polytope : "marginal" or "local"
     inference : "auto", "exact" or "relaxed"
+    effort : int
     """
 
     def __init__(
@@ -372,9 +374,10 @@ class PairwiseGraph(PairwiseGraphs):
         *,
         polytope: str = "marginal",
         inference: str = "auto",
+        effort: int = 0,
     ) -> None:
         graphs = [make_graph(n_nodes, edges)]
-        super().__init__(graphs, n_states, pairs=pairs, polytope=polytope, inference=inference)
+        super().__init__(graphs, n_states, pairs=pairs, polytope=polytope, inference=inference, effort=effort)
         self.edges = self.graphs[0].edges
 
     @property
@@ -389,6 +392,7 @@ class PairwiseGraph(PairwiseGraphs):
             "pairs": self.pairs,
             "polytope": self.polytope,
             "inference": self.inference,
+            "effort": self.effort,
         }
 
     @classmethod
