@@ -78,8 +78,8 @@ def answer(
     def work(first: int, last: int) -> None:
         scratch = _borrow(loss, free, largest, most, _erase if faces is None else _remember)
         structure = scratch.structure
-        if faces is not None:
-            structure = structure._replace(faces=faces[first:last], count=np.zeros(1, dtype=np.int64))
+        if isinstance(structure, Remembering):
+            structure = structure._replace(faces=cast(Array, faces)[first:last], kept=np.zeros(1, np.int64))
         answer_batch(structure, layout, gold, theta, shared, found, scratch.room, first, last)
         free.append(scratch)
 
@@ -128,7 +128,7 @@ def _erase(loss: FenchelYoungLoss, largest: Shape) -> tuple[ErasedStructure, obj
 
 def _remember(loss: FenchelYoungLoss, largest: Shape) -> tuple[Remembering, object]:
     record: Any = loss.structure.record
-    none = np.empty((0, 0)), np.zeros(1, dtype=np.int64)
+    none = np.empty((0, 0)), np.zeros(1, np.int64)
     return Remembering(record, cast(Any, project_workspace(record, largest)), *none), None
 
 

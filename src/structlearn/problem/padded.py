@@ -76,11 +76,11 @@ class PaddedBatch(NamedTuple):
         for b, one in enumerate(given[0]):
             alike.setdefault(one.shape, []).append(b)
         for rows in alike.values():
-            stacks = [np.stack([each[b] for b in rows]) for each in given]
-            if len(ways) == 2:
-                moved = derivative(self.loss, *stacks, faces=None if faces is None else faces[rows])
+            at, *along = (np.stack([each[b] for b in rows]) for each in given)
+            if len(along) == 1:
+                moved = derivative(self.loss, at, along[0], None if faces is None else faces[rows])
             else:
-                moved = second_derivative(self.loss, *stacks)
+                moved = second_derivative(self.loss, at, *along)
             for b, one in zip(rows, moved):
                 found[b] = one
         return self.apart(found, theta, shared)
