@@ -2,7 +2,7 @@
 A chain on top of a network
 ===========================
 
-A small network of PyTorch reads handwritten digits that count up or down. Its loss decides what it
+A small network of PyTorch reads runs of handwritten digits such as 7 8 9 0 1. Its loss decides what it
 learns: one digit at a time, or the likelihood of the whole number by a chain whose transitions are
 learned with it. The network is the same; the picture shows the probabilities of one noisy number that it
 has not seen. Rows are digits, columns are positions, and boxes mark the truth. Without PyTorch this page
