@@ -3,8 +3,8 @@
     values  Omega*(theta) = max_{z in M} <theta, z> - Omega(z)      gradient: the prediction
     answers z(theta)      = argmax_{z in M} <theta, z> - Omega(z)   derivative: J v, J symmetric
 
-`structured_loss` and `structured_layer` make functions that `jax.jit` and `jax.grad` take; structures answer
-on the CPU, by callbacks. Scores, outputs and sizes are those of `structlearn.torch`.
+`structured_loss` and `structured_layer` make functions that JAX compiles, differentiates and maps; structures
+answer on the CPU, by callbacks. Scores, outputs and sizes are those of `structlearn.torch`.
 """
 
 from structlearn.jax.layers import structured_layer, structured_loss

@@ -216,9 +216,8 @@ class InsideOutside(NamedTuple):
 @implements(marginals_workspace, ProjectiveTreeRecord)
 @jitable
 def inside_outside_workspace(structure: ProjectiveTreeRecord, shape: Shape) -> InsideOutside:
-    n = shape[1]
     spans, slopes = make_spans(structure, shape), make_spans(structure, shape)
-    return InsideOutside(spans, slopes, np.empty((n + 1) * n), np.empty(n), np.zeros(2))
+    return InsideOutside(spans, slopes, np.empty(shape[0] * shape[1]), np.empty(shape[1]), np.zeros(2))
 
 
 @implements(log_partition, ProjectiveTreeRecord)
@@ -290,8 +289,7 @@ def projective_marginals(
     work: InsideOutside,
     mean: Array,
 ) -> float:
-    n = shape[1]
-    total = inside(structure, shape, theta, shared, work, mean)
+    n, total = shape[1], inside(structure, shape, theta, shared, work, mean)
     mean[:] = 0.0
     if total > -np.inf:
         scores, table = theta.reshape(n + 1, n), mean.reshape(n + 1, n)
@@ -398,6 +396,5 @@ def projective_entropy(
 ) -> float:
     n, found = shape[1], work.found[0]
     if work.found[1] > 0.0:
-        scores, table = theta.reshape(n + 1, n), mean.reshape(n + 1, n)
-        found = entropy_of_arcs(scores, work.tops[:n], table, found)
+        found = entropy_of_arcs(theta.reshape(n + 1, n), work.tops[:n], mean.reshape(n + 1, n), found)
     return clip_entropy(found, n * np.log(shape[0]))
