@@ -104,7 +104,9 @@ def room_for_faces(loss: FenchelYoungLoss, layout: BatchLayout) -> Array | None:
     if not len(layout.shapes) or not keeps_faces(loss):
         return None
     largest = int(layout.shapes[:, 0].max()), int(layout.shapes[:, 1].max())
-    return np.empty((len(layout.shapes), face_size(loss.structure.record, largest)))
+    room = np.empty((len(layout.shapes), face_size(loss.structure.record, largest)))
+    room[:, 0] = np.nan  # not known yet
+    return room
 
 
 def _borrow(loss: FenchelYoungLoss, free: list[Scratch], largest: Shape, most: int, make: Make) -> Scratch:
