@@ -2,12 +2,13 @@
 
     python benchmarks/layers.py [--double]
 
-One thread, loss and backward pass in float32 (float64 with --double), CPU milliseconds: medians of runs that
-take turns. Peers: pytorch-crf for chains, `torch.logdet` of the Laplacian for non-projective trees, the
-entmax package for sparsemax and 1.5-entmax, torch-struct for small chains and for trees. Rows of marginals
-differentiate them once more; SparseMAP stands beside our own softmax. Before anything is timed, values and
-gradients are compared: with the peer's in float64 to 1e-9, and ours in float32 with those in float64 to 1e-5
-of the largest. The last rows are (128, 100, 20) by the wall clock, with one thread and with two.
+One thread, loss and backward pass in float32 (float64 with --double), CPU milliseconds: medians of runs
+that take turns. Peers: pytorch-crf for chains, `torch.logdet` of the Laplacian for non-projective trees,
+the entmax package for sparsemax and 1.5-entmax, torch-struct for small chains, semi-Markov chains and
+trees. Rows of marginals differentiate them once more; SparseMAP stands beside our own softmax. Before
+anything is timed, values and gradients are compared: with the peer's in float64 to 1e-9, and ours in
+float32 with those in float64 to 1e-5 of the largest. The last rows are (128, 100, 20) by the wall clock,
+with one thread and with two.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
 from common import machine, note, recorded
 
 from structlearn.losses import Shannon, SquaredNorm, Tsallis
-from structlearn.structures import Chain, NonProjectiveTree, ProjectiveTree, Simplex
+from structlearn.structures import Chain, NonProjectiveTree, ProjectiveTree, Segments, Simplex
 from structlearn.torch import StructuredLayer, StructuredLoss
 
 QUICK = [[]]
@@ -33,6 +35,9 @@ CHAINS = [(8, 20, 5), (32, 30, 20), (32, 100, 20), (128, 40, 9), (128, 60, 9), (
 ROWS = [(1280, 20), (64, 10_000)]
 TREES = [(32, 30)]
 SPARSE = (32, 40, 20)
+#: Batch, length, labels and the most tokens of a segment; batch, length and labels.
+SEGMENTS = [(8, 20, 4, 5)]
+MARGINALS = [(32, 30, 20)]
 #: Entries of torch-struct's table of steps, beyond which it takes seconds.
 MOST_FOR_TORCH_STRUCT = 1_000_000
 #: torch-struct adds 1e-5 to its Laplacian here.
@@ -226,6 +231,58 @@ def marginal_runs(shape: tuple[int, int], kind: torch.dtype) -> dict[str, Run]:
     return {**runs, "torch-struct": with_gradients(by_torch_struct, theta)}
 
 
+def segment_runs(shape: tuple[int, int, int, int], kind: torch.dtype) -> dict[str, Run]:
+    """Losses of segmentations whose every segment has a score: by begin, length and label."""
+    batch, length, k, most = shape
+    structure = Segments(k, most, gaps=False, whole=True)
+    own, pairs = scores(batch, length, most, k, kind=kind), scores(k, k, kind=kind, scale=0.3)
+    none, rest = torch.zeros(batch, length, 3 * k, dtype=kind), torch.zeros(most * k, dtype=kind)
+    begins = range(0, length, 2)
+    gold = [[(i, min(i + 2, length), (i + b) % k) for i in begins] for b in range(batch)]
+    y = [torch.tensor(one) for one in gold]
+    loss = StructuredLoss(structure, Shannon(), reduction="sum")
+
+    def value() -> torch.Tensor:
+        return loss(torch.cat([none, own.flatten(2)], 2), y, torch.cat([pairs.flatten(), rest]))
+
+    runs, peer = {"structlearn": with_gradients(value, own, pairs)}, torch_struct()
+    if peer is None:
+        return runs
+    chosen = torch.tensor([[length * b + i, j - i - 1, c] for b in range(batch) for i, j, c in gold[b]])
+    steps = torch.tensor([[one[2], other[2]] for each in gold for one, other in pairwise(each)])
+    first = torch.full((k,), -1e9, dtype=kind)  # the label before the first segment is always 0
+    first[0] = 0.0
+
+    def by_torch_struct() -> torch.Tensor:
+        joined = own[:, 1:, :, :, None] + pairs.T
+        edges = torch.cat([own[:, :1, :, :, None] + first, joined], 1)
+        total = peer.SemiMarkovCRF(torch.cat([edges[:, :, :1], edges], 2)).partition.sum()
+        gold_score = own.flatten(0, 1)[tuple(chosen.T)].sum() + pairs[tuple(steps.T)].sum()
+        return total - gold_score
+
+    return {**runs, "torch-struct": with_gradients(by_torch_struct, own, pairs)}
+
+
+def chain_marginal_runs(shape: tuple[int, int, int], kind: torch.dtype) -> dict[str, Run]:
+    """Marginals of chains, differentiated in one direction."""
+    k = shape[2]
+    theta, shared = scores(*shape, kind=kind), scores(k, k, kind=kind, scale=0.3)
+    way = torch.randn(*shape, dtype=torch.float64).to(kind)
+    layer, peer = StructuredLayer(Chain(k), Shannon()), torch_struct()
+    runs = {"structlearn": with_gradients(lambda: (layer(theta, shared) * way).sum(), theta, shared)}
+    if peer is None:
+        return runs
+
+    def by_torch_struct() -> torch.Tensor:
+        potentials = theta[:, 1:, :, None] + shared.T
+        potentials = torch.cat([potentials[:, :1] + theta[:, :1, None, :], potentials[:, 1:]], 1)
+        steps = peer.LinearChainCRF(potentials).marginals  # (batch, length - 1, to, from)
+        found = torch.cat([steps[:, :1].sum(2), steps.sum(3)], 1)
+        return (found * way).sum()
+
+    return {**runs, "torch-struct": with_gradients(by_torch_struct, theta, shared)}
+
+
 def sparsemap_runs(shape: tuple[int, int, int], kind: torch.dtype) -> dict[str, Run]:
     """SparseMAP of chains, forward and backward; `softmax` has other values, and is not compared."""
     k = shape[2]
@@ -302,6 +359,8 @@ def main(given: list[str] | None = None) -> None:
     made += [(f"trees, one root {shape}", partial(single_root_runs, shape)) for shape in TREES]
     made += [(f"projective trees {shape}", partial(projective_runs, shape)) for shape in TREES]
     made += [(f"marginals of projective trees {shape}", partial(marginal_runs, shape)) for shape in TREES]
+    made += [(f"marginals of chains {shape}", partial(chain_marginal_runs, shape)) for shape in MARGINALS]
+    made += [(f"segments {shape}", partial(segment_runs, shape)) for shape in SEGMENTS]
     made.append((f"SparseMAP layer of chains {SPARSE}", partial(sparsemap_runs, SPARSE)))
     made.append((f"softmax layer of chains {SPARSE}", partial(softmax_runs, SPARSE)))
     for name in ("sparsemax", "entmax15"):

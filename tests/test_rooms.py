@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "losses": {"problem"},
     "objective": {"problem"},
     "torch": {"core", "structures", "problem"},
+    "jax": {"core", "structures", "problem"},
     "runtime": set(),  # it is copied alone
     "spacy": {"tagging", "estimators"},
     "onnx": {"core", "structures", "estimators", "storage", "tables"},

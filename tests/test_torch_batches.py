@@ -24,6 +24,7 @@ from structlearn.structures import (  # noqa: E402
     Simplex,
 )
 from structlearn.torch import CRF, StructuredLayer, StructuredLoss  # noqa: E402
+from structlearn.torch.layers import batch_of  # noqa: E402
 
 LENGTHS = [5, 1, 3]
 LABELS = torch.tensor([[0, 2, 1, 1, 3], [3, -1, -1, -1, -1], [2, 2, 0, 99, 99]])
@@ -150,6 +151,47 @@ def test_threads_change_no_number(two_threads):
     alone = crf(theta, y, mask, "none"), crf.marginals(theta, mask)
     for one, other in zip(together, alone):
         torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("case", ["chain with ends", "conditioned chain"])
+def test_derivatives_by_faces_that_were_kept_are_those_of_answers_found_again(case, two_threads):
+    structure, *_, sizes, _ = PADDED[case]
+    layer, (theta, *shared) = StructuredLayer(structure, SquaredNorm()), given_by(PADDED[case])
+    way = scores(*theta.shape, seed=4).detach()
+    found = torch.autograd.grad(layer(theta, *shared, sizes=sizes), [theta, *shared], way)
+    batch = batch_of(layer.loss, theta, shared[0] if shared else None, sizes, None)
+    each = np.tile([one.detach().numpy().ravel() for one in shared] or [[]], (3, 1))
+    local, of_shared = batch.derivative(
+        theta.detach().numpy(), each, way.numpy(), np.zeros_like(each), faces=None
+    )
+    expected = [local, of_shared.sum(0)][: len(found)]
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one.flatten(), other.ravel(), atol=1e-10)
+
+
+class Sentences(torch.utils.data.Dataset):
+    """Marginals of random scores, which workers compute."""
+
+    def __init__(self, crf, theta):
+        self.crf, self.theta = crf, theta
+
+    def __len__(self):
+        return len(self.theta)
+
+    def __getitem__(self, k):
+        return self.crf.marginals(self.theta[k : k + 1])[0].detach()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_workers_of_a_loader_answer_as_their_parent(two_threads):
+    """The parent has used threads before they are forked; in workers PyTorch has one."""
+    crf, theta, *_ = crf_case()
+    expected = crf.marginals(theta)
+    loader = torch.utils.data.DataLoader(
+        Sentences(crf, theta), batch_size=8, num_workers=2, multiprocessing_context="fork"
+    )
+    torch.testing.assert_close(torch.cat(list(loader)), expected)
 
 
 def _answer_in_a_child(pipe, module, *given):

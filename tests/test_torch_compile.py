@@ -1,5 +1,7 @@
 """Layers inside torch.compile, torch.func and torch.export."""
 
+import shutil
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -57,6 +59,26 @@ def test_a_compiled_network_has_the_values_and_gradients_of_a_plain_one(case):
         found[name] = [value, *torch.autograd.grad(value, weights)]
     for one, other in zip(found["compiled"], found["plain"]):
         torch.testing.assert_close(one, other)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="inductor needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_network_is_trained_by_the_default_backend():
+    """Inductor writes C++ for what surrounds the loss; two steps, as without it."""
+    torch._dynamo.reset()
+    weights = []
+    for compiled in (False, True):
+        model = Trained(StructuredLoss(Chain(4), Shannon()))
+        called = torch.compile(model) if compiled else model
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            called(X, Y, torch.eye(4)).backward()
+            optimizer.step()
+        weights.append(torch.cat([one.detach().flatten() for one in model.parameters()]))
+    assert not torch.equal(weights[0], torch.cat([one.flatten() for one in Trained(None).parameters()]))
+    torch.testing.assert_close(*weights)
 
 
 @each_model

@@ -42,6 +42,33 @@ def test_a_failure_is_raised_and_ends_the_work(team):
     assert len(done) < 9_999
 
 
+class Interrupted(list):
+    """Calls, of which looking for the second one is interrupted."""
+
+    def __iter__(self):
+        self.given = iter(self[:1])
+        return self
+
+    def __next__(self):
+        for call in self.given:
+            return call
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_between_two_calls_is_raised(team):
+    stopped = []
+    with pytest.raises(KeyboardInterrupt):
+        team.together(Interrupted([lambda: 1, lambda: 2]), stop=lambda: stopped.append(True))
+    assert stopped
+
+
+def test_an_interrupt_that_ctypes_has_swallowed_is_raised(team, monkeypatch):
+    """Before the first line of what this thread runs: there nothing can catch it."""
+    monkeypatch.setattr(openmp, "_parallel", lambda: lambda work, *rest: None)
+    with pytest.raises(KeyboardInterrupt):
+        team.together([lambda: 1])
+
+
 def test_other_processes_have_threads_of_their_own(team, monkeypatch):
     monkeypatch.setattr(openmp, "_FIRST", -1)
     openmp._team.cache_clear()

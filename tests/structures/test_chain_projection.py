@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from structlearn.core.contract import project, project_workspace
+from structlearn.core.contract import (
+    face_size,
+    find_face,
+    project,
+    project_derivative,
+    project_workspace,
+)
 from structlearn.problem.derivatives import derivative
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.regularizers import SquaredNorm
@@ -132,11 +138,6 @@ def test_outputs_that_nearly_tie_take_no_more_rounds(n_labels, length):
         assert_allclose(z[:n].reshape(length, n_labels).sum(axis=1), 1.0, atol=1e-12)
 
 
-def test_the_active_set_gets_few_rounds():
-    for n_labels, rounds in ((2, 40), (20, 80)):
-        assert project_workspace(Chain(n_labels).record, (5, n_labels)).rounds == rounds
-
-
 def test_labels_without_weight_are_exactly_zero():
     chain, theta = Chain(20), near_ties(20, 30, 1e-5)
     _, z, work = solve(chain, 30, theta, rounds=40)
@@ -188,6 +189,27 @@ def test_derivatives_of_flows_are_differences(chain):
     expected = (around[0] - around[1]) / (2 * step)
     assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
     assert_allclose(u @ found, v @ moved(chain, theta, u), rtol=1e-8)  # J is symmetric
+
+
+@each_chain
+@pytest.mark.parametrize("rounds", [0, None])
+def test_a_face_is_that_of_the_best_sequences(name, rounds):
+    """J v = E' (E_l E_l')^+ E v with the edges E of the face: all sequences that are best at the gradient."""
+    chain, length = CHAINS[name]
+    theta, v = np.random.default_rng(3).normal(size=(2, size(chain, length)))
+    theta *= 0.4
+    V, n, shape = vertices(chain, length), length * chain.n_labels, (length, chain.n_columns)
+    _, z, work = solve(chain, length, theta, rounds)
+    gradient = theta.copy()
+    gradient[:n] -= z[:n]
+    values = dot(V, gradient)
+    E = (V - V[values.argmax()])[values > values.max() - 1e-7]
+    assert (work.spent[0] > 0) == (rounds == 0 and len(E) > 1)
+    expected = np.linalg.pinv(E[:, :n] @ E[:, :n].T, rcond=1e-9) @ (E @ v) @ E
+    face, found = np.full(face_size(chain.record, shape), 7.0), np.empty(theta.size)
+    find_face(chain.record, shape, *chain.split(theta, shape), work, face)
+    project_derivative(chain.record, shape, *chain.split(v, shape), work, face, found)
+    assert_allclose(found, expected, atol=1e-8)
 
 
 def test_the_derivative_is_finite_where_sequences_tie():

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from brute import build, score_of, trees
+from structlearn.core import contract
+from structlearn.core.contract import marginals_workspace
 from structlearn.solvers import ActiveBlocks, Stopping, solve
 from structlearn.structures import LabelledTree, NonProjectiveTree, ProjectiveTree
 
@@ -106,6 +108,27 @@ def test_a_long_sentence_agrees_with_what_is_known(single):
             assert log_z >= float((theta * structure.maximize(theta)).sum()) - 1e-9 * scale
             if single:
                 assert marginals[0].sum() == pytest.approx(1.0, abs=rounding)
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_plain_numbers_and_logarithms_have_the_same_answers(single):
+    """Arcs of e^-600 weigh nothing beside the others, but plain numbers could underflow: without them not."""
+    rng, n = np.random.default_rng(6), 9
+    structure, theta = ProjectiveTree(single), rng.normal(size=(n + 1, n)) + 50.0 * rng.normal(size=n)
+    rare = rng.random((n + 1, n)) < 0.3
+    rare[0] = False
+    plain, wide = np.where(rare, -np.inf, theta), np.where(rare, theta - 600.0, theta)
+    found = {}
+    for name, one in (("plain", plain), ("wide", wide)):
+        work = marginals_workspace(structure.record, (n + 1, n))
+        mean, flat = np.empty(one.size), one.ravel()
+        log_z = contract.marginals(structure.record, (n + 1, n), flat, flat[:0], work, mean)
+        h = contract.entropy(structure.record, (n + 1, n), flat, flat[:0], work, mean, log_z)
+        found[name] = log_z, h, mean, structure.sample(one, 200, 0)
+        assert (work.found[1] == 1.0) == (name == "plain")
+    for one, other in zip(found["plain"], found["wide"]):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-11)
+    assert 0 < found["plain"][1] <= found["wide"][1] + 1e-13
 
 
 def test_heavy_cycles_do_not_hurt_the_matrix_tree_theorem():

@@ -129,13 +129,25 @@ def project(
 
 
 @operation
-def project_derivative(
-    structure: Record, shape: Shape, v: Array, shared: Array, work: object, moved: Array
+def face_size(structure: Record, shape: Shape) -> int:
+    """Return how many numbers `find_face` writes at most, for shapes up to this one."""
+
+
+@operation
+def find_face(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, face: Array
 ) -> None:
-    """Set moved <- d/dh of the answer that `project` has just given, for scores + h v, at h = 0.
+    """face <- the outputs that mix the answer that `project` has just given; NaN first if there are too many.
 
     Implemented where answers are flows; else the atoms of the active set say as much.
     """
+
+
+@operation
+def project_derivative(
+    structure: Record, shape: Shape, v: Array, shared: Array, work: object, face: Array, moved: Array
+) -> None:
+    """Set moved <- d/dh of an answer with this face, for scores + h v, at h = 0."""
 
 
 # ---- on a scoring ----------------------------------------------------------------------------------

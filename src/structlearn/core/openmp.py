@@ -10,6 +10,7 @@ import ctypes
 import os
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from threading import get_ident
 from typing import Any
 
 from structlearn.core.threads import Result, Team
@@ -26,20 +27,24 @@ class OpenMPTeam(Team):
         """Return what the calls return, in their order; all have ended, even where one was interrupted."""
         results: list[Any] = [None] * len(calls)
         failures: list[BaseException] = []
+        ended: list[int] = []
         waiting = iter(enumerate(calls))
 
         def work(_: object) -> None:
-            for k, call in waiting:
-                try:
+            try:
+                for k, call in waiting:
                     results[k] = call()
-                except BaseException as failure:
-                    failures.append(failure)
-                    stop()
+                ended.append(get_ident())
+            except BaseException as failure:
+                failures.append(failure)
+                stop()
 
         # as many threads as the others use: another number would end some of theirs, or begin new ones
         _parallel()(_WORK(work), None, self.n_jobs, 0)
         if failures:
             raise failures[0]
+        if get_ident() not in ended:  # interrupted outside of the try: ctypes prints such errors, and goes on
+            raise KeyboardInterrupt
         return results
 
 

@@ -6,19 +6,23 @@ neither copied nor stored with the loss, and stays valid in a process that is fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape
+from structlearn.core.contract import Array, Shape, face_size, find_face, project_workspace
 from structlearn.core.erased import operations_of
+from structlearn.core.kernels import is_implemented
 from structlearn.core.openmp import team_of
 from structlearn.problem.batch_kernels import BatchFound, BatchGold, BatchLayout, answer_batch
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.structures.base import nothing_allowed
 from structlearn.structures.erased import ErasedStructure, erase_structure
+from structlearn.structures.regularized import Quadratic
+from structlearn.structures.remembering import Remembering
 
 #: With fewer parts per thread, threads take longer to begin than they save.
 LEAST_PARTS = 8192
@@ -29,13 +33,16 @@ RANGES = 4
 class Scratch(NamedTuple):
     """A structure behind addresses, what lives as long, the largest shape it serves, and room for parts."""
 
-    structure: ErasedStructure
+    structure: ErasedStructure | Remembering
     owner: object
     largest: Shape
     room: Array
 
 
+Make = Callable[[FenchelYoungLoss, Shape], tuple[ErasedStructure | Remembering, object]]
 _FREE: WeakKeyDictionary[FenchelYoungLoss, list[Scratch]] = WeakKeyDictionary()
+#: The same for answers whose faces are kept.
+_REMEMBERING: WeakKeyDictionary[FenchelYoungLoss, list[Scratch]] = WeakKeyDictionary()
 
 
 def answer(
@@ -45,10 +52,12 @@ def answer(
     theta: Array,
     shared: Array,
     n_threads: int = 1,
+    faces: Array | None = None,
 ) -> BatchFound:
     """Return z(theta + c) - mu, values and gold scores; ValueError for scores that have no answer.
 
     theta : (batch, A, B, C), as `layout` says; shared : scores of parts that all examples share, (n,)
+    faces : from `room_for_faces`, to be filled in
     """
     n = len(theta)
     found = BatchFound(
@@ -64,11 +73,14 @@ def answer(
         return found
     largest = int(layout.shapes[:, 0].max()), int(layout.shapes[:, 1].max())
     most = int(layout.n_local.max()) + layout.n_shared + shared.size
-    free = _FREE.setdefault(loss, [])
+    free = (_FREE if faces is None else _REMEMBERING).setdefault(loss, [])
 
     def work(first: int, last: int) -> None:
-        scratch = _borrow(loss, free, largest, most)
-        answer_batch(scratch.structure, layout, gold, theta, shared, found, scratch.room, first, last)
+        scratch = _borrow(loss, free, largest, most, _erase if faces is None else _remember)
+        structure = scratch.structure
+        if isinstance(structure, Remembering):
+            structure = structure._replace(faces=cast(Array, faces)[first:last], kept=np.zeros(1, np.int64))
+        answer_batch(structure, layout, gold, theta, shared, found, scratch.room, first, last)
         free.append(scratch)
 
     k = min(n_threads, theta.size // LEAST_PARTS, n) if loss.structure.compiled else 1
@@ -82,7 +94,22 @@ def answer(
     return found
 
 
-def _borrow(loss: FenchelYoungLoss, free: list[Scratch], largest: Shape, most: int) -> Scratch:
+def keeps_faces(loss: FenchelYoungLoss) -> bool:
+    """Return whether answers have faces that can be kept for derivatives."""
+    return isinstance(loss.record, Quadratic) and is_implemented(find_face, loss.record.inner)
+
+
+def room_for_faces(loss: FenchelYoungLoss, layout: BatchLayout) -> Array | None:
+    """Return room for the faces of a batch's answers; None for answers that have none."""
+    if not len(layout.shapes) or not keeps_faces(loss):
+        return None
+    largest = int(layout.shapes[:, 0].max()), int(layout.shapes[:, 1].max())
+    room = np.empty((len(layout.shapes), face_size(loss.structure.record, largest)))
+    room[:, 0] = np.nan  # not known yet
+    return room
+
+
+def _borrow(loss: FenchelYoungLoss, free: list[Scratch], largest: Shape, most: int, make: Make) -> Scratch:
     """Take scratch memory that is large enough, or make it."""
     try:
         found = free.pop()
@@ -93,8 +120,18 @@ def _borrow(loss: FenchelYoungLoss, free: list[Scratch], largest: Shape, most: i
             return found
         largest = max(largest[0], found.largest[0]), max(largest[1], found.largest[1])
         most = max(most, found.room.shape[1])
-    structure, owner = erase_structure(loss.record, largest, operations_of(answer_batch))
+    structure, owner = make(loss, largest)
     return Scratch(structure, owner, largest, np.empty((2, most)))
+
+
+def _erase(loss: FenchelYoungLoss, largest: Shape) -> tuple[ErasedStructure, object]:
+    return erase_structure(loss.record, largest, operations_of(answer_batch))
+
+
+def _remember(loss: FenchelYoungLoss, largest: Shape) -> tuple[Remembering, object]:
+    record: Any = loss.structure.record
+    none = np.empty((0, 0)), np.zeros(1, np.int64)
+    return Remembering(record, cast(Any, project_workspace(record, largest)), *none), None
 
 
 def _check(found: BatchFound) -> None:

@@ -14,6 +14,7 @@ from structlearn.core.contract import Array, maximize, workspace
 from structlearn.core.kernels import kernel
 from structlearn.structures.base import SparseVertices
 from structlearn.structures.erased import ErasedStructure
+from structlearn.structures.remembering import Remembering
 
 
 class BatchLayout(NamedTuple):
@@ -58,7 +59,7 @@ class BatchFound(NamedTuple):
 
 @kernel
 def answer_batch(
-    structure: ErasedStructure,
+    structure: ErasedStructure | Remembering,
     layout: BatchLayout,
     mu: BatchGold,
     theta: Array,

@@ -16,11 +16,20 @@ in pieces; exact for the simplex and the cube; else by the same differences, of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import cast
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, project, project_derivative, project_workspace
+from structlearn.core.contract import (
+    Array,
+    Shape,
+    face_size,
+    find_face,
+    project,
+    project_derivative,
+    project_workspace,
+)
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import implementation, is_implemented
 from structlearn.problem.losses import FenchelYoungLoss
@@ -40,12 +49,15 @@ STENCIL = ((1, 8 / 12), (-1, -8 / 12), (2, -1 / 12), (-2, 1 / 12))
 Rule = Callable[[FenchelYoungLoss, Array, Array, Array], Array]
 
 
-def derivative(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
-    """Return J v for stacks of scores and directions of one shape; NaN in rows with non-finite directions."""
+def derivative(loss: FenchelYoungLoss, theta: Array, v: Array, faces: Array | None = None) -> Array:
+    """Return J v for stacks of scores and directions of one shape; NaN in rows with non-finite directions.
+
+    faces : those of the answers, where they are known already (see `structures.remembering`)
+    """
     if not loss.regularizer.smooth:
         return np.zeros_like(v)
     if _has_face(loss):
-        return _on_a_face(loss, theta, v)
+        return _on_a_face(loss, theta, v, faces)
     z = loss.predict(theta)
     return _on_used_parts(
         _find_used_parts(loss, z), (v,), lambda rows, v: _rule(loss)(loss, theta[rows], v, z[rows])
@@ -126,18 +138,18 @@ def _on_the_cube(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Ar
     return v * (z * (1 - z) if isinstance(loss.regularizer, Shannon) else (z > 0) & (z < 1))
 
 
-def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
+def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array, faces: Array | None) -> Array:
     """Return J v row by row, for answers that are mixtures of atoms or, of label sequences, flows."""
     structure, found = loss.structure, np.zeros_like(v)
     shape = structure.shape(theta[0])
     as_flow = is_implemented(project_derivative, structure.record)
     move = _as_a_flow(structure, shape) if as_flow else _as_a_mixture(structure, shape)
-    for scores, way, out in zip(theta, v, found):
-        out.reshape(-1)[:] = move(scores.ravel(), way.ravel())
+    for scores, way, face, out in zip(theta, v, repeat(None) if faces is None else faces, found):
+        out.reshape(-1)[:] = move(scores.ravel(), way.ravel(), face)
     return found
 
 
-Move = Callable[[Array, Array], Array]
+Move = Callable[[Array, Array, Array | None], Array]
 
 
 def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
@@ -148,7 +160,7 @@ def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
     record, owner = erase_structure(structure.record, shape, operations_of(active_set_project))
     work = active_set_workspace(record, (structure.n_local(shape), 1))
 
-    def move(scores: Array, way: Array, alive: object = owner) -> Array:
+    def move(scores: Array, way: Array, face: Array | None, alive: object = owner) -> Array:
         z = np.zeros(scores.size)
         active_set_project(record, shape, *structure.split(scores, shape), work, z)
         structure.raise_failure()
@@ -158,16 +170,23 @@ def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
 
 
 def _as_a_flow(structure: Structure, shape: Shape) -> Move:
-    """Do the same for label sequences: a mixture if few of them were enough, else a flow."""
+    """Do the same for label sequences, whose mixtures are flows; as a mixture if that has too many edges."""
     record = structure.record
     work = cast(SequenceProjectionScratch, project_workspace(record, shape))
 
-    def move(scores: Array, way: Array) -> Array:
-        z, moved = np.zeros(scores.size), np.zeros(scores.size)
-        project(record, shape, *structure.split(scores, shape), work, z)
-        if work.spent[0] == 0:
+    def move(scores: Array, way: Array, face: Array | None) -> Array:
+        moved, z = np.zeros(scores.size), np.zeros(scores.size)
+        if face is not None and not np.isnan(face[0]):
+            project_derivative(record, shape, *structure.split(way, shape), work, face, moved)
+            if np.isfinite(moved).all():
+                return moved
+        split = structure.split(scores, shape)
+        project(record, shape, *split, work, z)
+        face = np.empty(face_size(record, shape))
+        find_face(record, shape, *split, work, face)
+        if np.isnan(face[0]):
             return _along_atoms(_atoms(work.active, z.size), way, structure.n_curved(shape))
-        project_derivative(record, shape, *structure.split(way, shape), work, moved)
+        project_derivative(record, shape, *structure.split(way, shape), work, face, moved)
         return moved if np.isfinite(moved).all() else np.where(z > 0, np.nan, 0.0)
 
     return move

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.problem.batch_answers import answer
+from structlearn.problem.batch_answers import answer, room_for_faces
 from structlearn.problem.batch_kernels import BatchFound, BatchLayout
 from structlearn.problem.derivatives import derivative, second_derivative
 from structlearn.problem.losses import FenchelYoungLoss
@@ -41,28 +41,46 @@ class PaddedBatch(NamedTuple):
     lead: tuple[int, int]
     layout: BatchLayout
 
-    def ask(self, theta: Array, shared: Array, target: Target, n_threads: int = 1) -> BatchFound:
+    def ask(
+        self,
+        theta: Array,
+        shared: Array,
+        target: Target,
+        n_threads: int = 1,
+        faces: Array | None = None,
+    ) -> BatchFound:
         """Return z - mu of local parts (zero where padded) and shared parts, values and gold scores.
 
         theta : (batch, *axes) of float32 or float64; shared : (n_shared,) of float64
+        faces : from `room_for_faces`, to be filled in
         """
         table = theta.reshape(len(theta), *self.lead, int(self.layout.widths.sum()))
-        found = answer(self.loss, self.layout, target.gold, table, shared, n_threads)
+        found = answer(self.loss, self.layout, target.gold, table, shared, n_threads, faces)
         return found._replace(local=found.local.reshape(theta.shape))
 
-    def derivative(self, theta: Array, shared: Array, *ways: Array) -> tuple[Array, Array]:
+    def room_for_faces(self) -> Array | None:
+        """Return room for what derivatives need to know of answers; None if that is nothing."""
+        return room_for_faces(self.loss, self.layout)
+
+    def derivative(
+        self, theta: Array, shared: Array, *ways: Array, faces: Array | None = None
+    ) -> tuple[Array, Array]:
         """Return J v for one way v, D J[u] v for two, u and v: for local and for shared parts.
 
         A way is given by its local and its shared parts. Examples of one shape are asked together.
+        faces : those that `ask` has found, if it has
         """
-        moved_by = (derivative, second_derivative)[len(ways) // 2 - 1]
         given = [self.part_vectors(*pair) for pair in zip((theta, *ways[::2]), (shared, *ways[1::2]))]
         found: list[Any] = [None] * len(theta)
         alike: dict[tuple[int, ...], list[int]] = {}
         for b, one in enumerate(given[0]):
             alike.setdefault(one.shape, []).append(b)
         for rows in alike.values():
-            moved = moved_by(self.loss, *(np.stack([each[b] for b in rows]) for each in given))
+            at, *along = (np.stack([each[b] for b in rows]) for each in given)
+            if len(along) == 1:
+                moved = derivative(self.loss, at, along[0], None if faces is None else faces[rows])
+            else:
+                moved = second_derivative(self.loss, at, *along)
             for b, one in zip(rows, moved):
                 found[b] = one
         return self.apart(found, theta, shared)

@@ -22,6 +22,8 @@ from structlearn.core.vectors import assign
 DEPENDENT = 1e-11
 #: Weights below this are rounding errors.
 NO_WEIGHT = 1e-14
+#: Parts that are mixed together: few enough for fast memory.
+MIXED_TOGETHER = 1024
 
 
 class VertexMixture(NamedTuple):
@@ -234,6 +236,19 @@ def merge_lightest(atoms: VertexMixture, n: int, n_local: int) -> int:
 
 
 @kernel
+def _mix_parts(atoms: VertexMixture, n: int, total: float, begin: int, point: Array) -> None:
+    most = np.empty(point.size)
+    for i in range(n):
+        share, atom = atoms.weight[i] / total, atoms.parts[atoms.slot[i], begin:]
+        for k in range(point.size):
+            mixed = share * atom[k]
+            point[k] = mixed if i == 0 else point[k] + mixed
+            most[k] = atom[k] if i == 0 else max(most[k], atom[k])
+    for k in range(point.size):
+        point[k] = min(point[k], most[k])
+
+
+@kernel
 def mix(atoms: VertexMixture, n: int, n_local: int, point: Array) -> float:
     """point <- sum_i p_i v_i, no entry above its largest in the atoms; returns <s, p> - 1/2 ||z||^2."""
     total = 0.0
@@ -242,12 +257,8 @@ def mix(atoms: VertexMixture, n: int, n_local: int, point: Array) -> float:
     value = 0.0
     for i in range(n):
         value += atoms.weight[i] / total * atoms.score[i]
-    for k in range(point.size):
-        mixed, most = 0.0, -np.inf
-        for i in range(n):
-            part = atoms.parts[atoms.slot[i], k]
-            mixed += atoms.weight[i] / total * part
-            most = max(most, part)
-        point[k] = min(mixed, most)
+    for begin in range(0, point.size, MIXED_TOGETHER):
+        end = min(begin + MIXED_TOGETHER, point.size)
+        _mix_parts(atoms, n, total, begin, point[begin:end])
     local = point[:n_local]
     return value - 0.5 * inner_product(local, local)

@@ -28,7 +28,9 @@ class BatchAnswer(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, theta: Tensor, each: Tensor, batch: PaddedBatch) -> Tensor:
         ctx.batch = batch
-        local = as_tensor(answers(theta, each[0] if len(each) else each.new_zeros(0), batch).local, theta)
+        ctx.faces = batch.room_for_faces() if any(ctx.needs_input_grad) else None
+        shared = each[0] if len(each) else each.new_zeros(0)
+        local = as_tensor(answers(theta, shared, batch, ctx.faces).local, theta)
         ctx.save_for_backward(theta, each, local)
         return local
 
@@ -38,7 +40,8 @@ class BatchAnswer(torch.autograd.Function):
         if not torch.is_grad_enabled() and (row_derivative := ctx.batch.row_derivative):
             moved = row_derivative(as_scores(local.detach()), as_scores(grad))
             return as_tensor(moved, theta), each, None
-        return *Move.apply(theta, each, grad, torch.zeros_like(each), ctx.batch, None), None
+        moved = Move.apply(theta, each, grad, torch.zeros_like(each), ctx.batch, None, ctx.faces)
+        return *moved, None
 
 
 class Known(torch.autograd.Function):
@@ -75,20 +78,23 @@ class Move(torch.autograd.Function):
         of_shared: Tensor,
         batch: PaddedBatch,
         target: Target | None,
+        faces: Array | None = None,
     ) -> tuple[Tensor, Tensor]:
-        ctx.batch, ctx.target = batch, target
+        ctx.batch, ctx.target, ctx.faces = batch, target, faces
         ctx.save_for_backward(theta, each, v, of_shared)
-        moved = batch.derivative(_scores(theta, batch, target), *map(as_double, (each, v, of_shared)))
+        ways = map(as_double, (each, v, of_shared))
+        moved = batch.derivative(_scores(theta, batch, target), *ways, faces=faces)
         return as_tensor(moved[0], theta), as_tensor(moved[1], each)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None, None, None]:
         theta, each, *way = ctx.saved_tensors
         at = (_scores(theta, ctx.batch, ctx.target), *map(as_double, (each, *grads)))
         bent, bent_shared = ctx.batch.derivative(*at, *map(as_double, way))
         sources = (theta, each, *way, *grads)
         bends = Last.apply(as_tensor(bent, theta), as_tensor(bent_shared, each), *sources)
-        return *bends, *Move.apply(theta, each, *grads, ctx.batch, ctx.target), None, None
+        turned = Move.apply(theta, each, *grads, ctx.batch, ctx.target, ctx.faces)
+        return *bends, *turned, None, None, None
 
 
 class Last(torch.autograd.Function):
@@ -130,9 +136,10 @@ class BatchLoss(torch.autograd.Function):
         return grad.reshape(-1, *[1] * (theta.ndim - 1)) * local, grad @ of_shared, None, None
 
 
-def answers(theta: Tensor, shared: Tensor, batch: PaddedBatch) -> BatchFound:
-    """Return z(theta) and its values; shared : (n_shared,)."""
-    return batch.ask(as_scores(theta), as_double(shared), no_target(len(theta)), torch.get_num_threads())
+def answers(theta: Tensor, shared: Tensor, batch: PaddedBatch, faces: Array | None = None) -> BatchFound:
+    """Return z(theta) and its values; shared : (n_shared,). `faces` are filled in."""
+    asked = no_target(len(theta))
+    return batch.ask(as_scores(theta), as_double(shared), asked, torch.get_num_threads(), faces)
 
 
 def moments(theta: Tensor, shared: Tensor, batch: PaddedBatch) -> tuple[Tensor, Tensor]:

@@ -12,6 +12,8 @@ from structlearn.core.contract import (
     Record,
     Shape,
     entropy,
+    face_size,
+    find_face,
     log_partition,
     marginals,
     marginals_workspace,
@@ -40,8 +42,12 @@ from structlearn.structures.chain.projection import (
     SequenceProjectionScratch,
     mix_few_sequences,
     mix_many_sequences,
-    move_sequences,
     sequence_projection_scratch,
+)
+from structlearn.structures.chain.sequence_faces import (
+    find_sequence_face,
+    move_sequences,
+    sequence_face_size,
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import best_path, best_score
@@ -237,6 +243,23 @@ def chain_project(
     return value
 
 
+implements(face_size, ChainRecord)(sequence_face_size)
+
+
+@implements(find_face, ChainRecord)
+@kernel
+def chain_face(
+    structure: ChainRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: SequenceProjectionScratch[PathScratch],
+    face: Array,
+) -> None:
+    scores = chain_scores(structure, shape[0], theta, shared, work.active.oracle.masked)
+    find_sequence_face(scores, work, face)
+
+
 @implements(project_derivative, ChainRecord)
 @kernel
 def chain_project_derivative(
@@ -245,9 +268,11 @@ def chain_project_derivative(
     v: Array,
     shared: Array,
     work: SequenceProjectionScratch[PathScratch],
+    face: Array,
     moved: Array,
 ) -> None:
-    move_sequences(chain_scores(structure, shape[0], v, shared, work.active.oracle.masked), work, moved)
+    scores = chain_scores(structure, shape[0], v, shared, work.active.oracle.masked)
+    move_sequences(scores, work, face, moved)
     _copy_ends(structure, v.size, moved)
 
 

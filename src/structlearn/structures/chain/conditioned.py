@@ -10,6 +10,8 @@ from structlearn.core.contract import (
     Array,
     Shape,
     entropy,
+    face_size,
+    find_face,
     log_partition,
     marginals,
     marginals_workspace,
@@ -28,8 +30,12 @@ from structlearn.structures.chain.projection import (
     SequenceProjectionScratch,
     mix_few_sequences,
     mix_many_sequences,
-    move_sequences,
     sequence_projection_scratch,
+)
+from structlearn.structures.chain.sequence_faces import (
+    find_sequence_face,
+    move_sequences,
+    sequence_face_size,
 )
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import SequenceScores, best_path, best_score
@@ -197,6 +203,24 @@ def conditioned_project(
     return value
 
 
+implements(face_size, ConditionedRecord)(sequence_face_size)
+
+
+@implements(find_face, ConditionedRecord)
+@kernel
+def conditioned_face(
+    structure: ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: SequenceProjectionScratch[ConditionedPathScratch],
+    face: Array,
+) -> None:
+    n_unary = shape[0] * structure.n_labels
+    unary, steps = theta[:n_unary], theta[n_unary:]
+    find_sequence_face(_scores(structure, shape[0], unary, steps, work.active.oracle.masked), work, face)
+
+
 @implements(project_derivative, ConditionedRecord)
 @kernel
 def conditioned_project_derivative(
@@ -205,9 +229,13 @@ def conditioned_project_derivative(
     v: Array,
     shared: Array,
     work: SequenceProjectionScratch[ConditionedPathScratch],
+    face: Array,
     moved: Array,
 ) -> None:
-    move_sequences(_scores(structure, shape[0], v, shared, work.active.oracle.masked), work, moved)
+    n_unary = shape[0] * structure.n_labels
+    unary, steps = v[:n_unary], v[n_unary:]
+    scores = _scores(structure, shape[0], unary, steps, work.active.oracle.masked)
+    move_sequences(scores, work, face, moved)
 
 
 # ---- marginals -------------------------------------------------------------------------------------

@@ -10,17 +10,17 @@ along it potentials add up v, and what is left is to keep the balance of nodes.
 
 from __future__ import annotations
 
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import leaf
 from structlearn.structures.chain.flow import MOST_CONDUCTANCE, Flow, conserve
 from structlearn.structures.chain.network import eliminate_positions, n_nodes_before
 
 
-@kernel
+@leaf
 def move_along_face(flow: Flow) -> None:
     """x, mu <- their derivatives for scores that move by `step` and `unary`, at the best flow x, slack."""
     count, unary, mu, p, q = flow.network.sizes, flow.unary, flow.mu, flow.p, flow.q
     for t in range(count.size):
-        _keep_forest(flow, t)
+        keep_forest(flow, t)
     for t in range(count.size):
         for k in range(count[t]):
             after = p[t + 1, k] if t < count.size - 1 else 0.0
@@ -32,8 +32,8 @@ def move_along_face(flow: Flow) -> None:
     conserve(flow, 0.0, 3)
 
 
-@kernel
-def _keep_forest(flow: Flow, t: int) -> None:
+@leaf
+def keep_forest(flow: Flow, t: int) -> None:
     """Conduct along a forest of the edges with flow; p_t - q_t = step_t on them. g > 0 for nodes that it has.
 
     Prim's algorithm: the heaviest edge from a node that it has (h, g = 1) to one that it has not.
@@ -62,7 +62,7 @@ def _keep_forest(flow: Flow, t: int) -> None:
                 j, k = _heaviest(flow, t)
 
 
-@kernel
+@leaf
 def _heaviest(flow: Flow, t: int) -> tuple[int, int]:
     """Return the edge of most flow that has one end in the forest, -1 if there is none."""
     x, slack, h, g = flow.x, flow.slack, flow.h, flow.g

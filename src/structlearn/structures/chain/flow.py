@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import leaf
 from structlearn.structures.chain.network import (
     ResistorNetwork,
     eliminate_positions,
@@ -60,7 +60,7 @@ class Flow(NamedTuple):
     q: Array
 
 
-@kernel
+@leaf
 def best_flow(flow: Flow, tolerance: float) -> int:
     """x, mu <- the best flow, with a duality gap of at most `tolerance`; returns the number of rounds.
 
@@ -84,7 +84,7 @@ def best_flow(flow: Flow, tolerance: float) -> int:
     return rounds
 
 
-@kernel
+@leaf
 def _start(flow: Flow) -> int:
     """Make every allowed step of a label equally likely, with positive slacks; return the number of edges."""
     count, step, x, mu = flow.network.sizes, flow.step, flow.x, flow.mu
@@ -105,7 +105,7 @@ def _start(flow: Flow) -> int:
     return n_edges
 
 
-@kernel
+@leaf
 def _set_slacks(flow: Flow) -> None:
     """slack <- that of potentials p a little above the least that are allowed, from the end to the start."""
     count, step, slack, p, q = flow.network.sizes, flow.step, flow.slack, flow.p, flow.q
@@ -125,7 +125,7 @@ def _set_slacks(flow: Flow) -> None:
                 slack[t, j, k] = min(p[t, j] - step[t, j, k] - q[t, k], FORBIDDEN)
 
 
-@kernel
+@leaf
 def _gap(flow: Flow, length: float) -> float:
     """Return sum x s after a step of this length."""
     count, x, slack, dx, ds = flow.network.sizes, flow.x, flow.slack, flow.dx, flow.ds
@@ -142,7 +142,7 @@ def _gap(flow: Flow, length: float) -> float:
     return found
 
 
-@kernel
+@leaf
 def _conduct(flow: Flow, most: float) -> None:
     """Let an edge conduct x / s, less where potentials' rounding errors would be as large as the flow."""
     count, weight, x, slack = flow.network.sizes, flow.network.weight, flow.x, flow.slack
@@ -153,7 +153,7 @@ def _conduct(flow: Flow, most: float) -> None:
     eliminate_positions(flow.network)
 
 
-@kernel
+@leaf
 def _newton(flow: Flow, sigma: float, again: bool) -> float:
     """dx, ds <- Newton's step to x s = sigma, less the product of the steps before if `again`.
 
@@ -176,7 +176,7 @@ def _newton(flow: Flow, sigma: float, again: bool) -> float:
     return 1.0 / steepest
 
 
-@kernel
+@leaf
 def _solve(flow: Flow, total: float) -> None:
     """dx <- dx - w ds with the ds for which x + dx is a flow of this total, through nodes of mu + dmu."""
     network, x, dx, ds = flow.network, flow.x, flow.dx, flow.ds
@@ -199,7 +199,7 @@ def _solve(flow: Flow, total: float) -> None:
                 dx[t, j, k] -= network.weight[t, j, k] * ds[t, j, k]
 
 
-@kernel
+@leaf
 def _move(flow: Flow, length: float) -> None:
     count, p, q = flow.network.sizes, flow.p, flow.q
     for t in range(count.size):
@@ -212,7 +212,7 @@ def _move(flow: Flow, length: float) -> None:
                 flow.slack[t, j, k] += length * flow.ds[t, j, k]
 
 
-@kernel
+@leaf
 def conserve(flow: Flow, total: float, times: int) -> None:
     """Repair the balance of nodes for a flow of this total; errors that are left are for the next time."""
     count, dx = flow.network.sizes, flow.dx

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import inline, leaf
 
 
 class ResistorNetwork(NamedTuple):
@@ -39,13 +39,13 @@ class ResistorNetwork(NamedTuple):
     table: Array
 
 
-@kernel
+@inline
 def n_nodes_before(count: Array, t: int) -> int:
     """Return the number of nodes that step t comes from."""
     return count[t - 1] if t > 0 else 1
 
 
-@kernel
+@leaf
 def eliminate_positions(network: ResistorNetwork) -> None:
     """Compute total, factor and pivot from the weights."""
     count, table = network.sizes, network.table
@@ -65,7 +65,7 @@ def eliminate_positions(network: ResistorNetwork) -> None:
                 table[j, k] = table[rows + j, rows + k]
 
 
-@kernel
+@leaf
 def _add_incoming(network: ResistorNetwork) -> None:
     count, weight, total = network.sizes, network.weight, network.total
     for t in range(count.size):
@@ -76,7 +76,7 @@ def _add_incoming(network: ResistorNetwork) -> None:
                 total[t, k] += weight[t, j, k]
 
 
-@kernel
+@leaf
 def _add_step(network: ResistorNetwork, t: int, rows: int, after: int) -> None:
     """Add conductances left by eliminating q_t: among p_t, to p_{t+1}, at last to the ground (diagonal)."""
     weight, total, table = network.weight, network.total, network.table
@@ -98,7 +98,7 @@ def _add_step(network: ResistorNetwork, t: int, rows: int, after: int) -> None:
                 table[j, j] += share[k]
 
 
-@kernel
+@leaf
 def _eliminate_position(network: ResistorNetwork, t: int, rows: int, size: int) -> None:
     """Eliminate the `rows` nodes p_t; a node without neighbours keeps its potential of 0."""
     table, factor, pivot = network.table, network.factor, network.pivot
@@ -117,7 +117,7 @@ def _eliminate_position(network: ResistorNetwork, t: int, rows: int, size: int) 
                 table[j, j] += joined * factor[t, i, i]
 
 
-@kernel
+@leaf
 def potentials(network: ResistorNetwork, g: Array, h: Array, p: Array, q: Array) -> None:
     """p, q <- the potentials of currents g into q and h into p."""
     count, weight, total = network.sizes, network.weight, network.total
@@ -140,7 +140,7 @@ def potentials(network: ResistorNetwork, g: Array, h: Array, p: Array, q: Array)
                 q[t, k] += p[t + 1, k] / total[t, k]
 
 
-@kernel
+@leaf
 def _substitute(network: ResistorNetwork, p: Array) -> None:
     """p <- potentials, from the currents into the p that are left of all."""
     count, factor, pivot = network.sizes, network.factor, network.pivot

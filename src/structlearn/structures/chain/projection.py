@@ -17,7 +17,6 @@ import numpy as np
 from structlearn.core.contract import Array, Shape, max_value
 from structlearn.core.kernels import jitable, kernel
 from structlearn.core.vectors import max_of
-from structlearn.structures.chain.face import move_along_face
 from structlearn.structures.chain.flow import Flow, best_flow
 from structlearn.structures.chain.network import ResistorNetwork, n_nodes_before
 from structlearn.structures.chain.viterbi import SequenceScores, best_prefixes
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from structlearn.structures.chain.chain import ChainRecord
     from structlearn.structures.chain.conditioned import ConditionedRecord
 
-#: Least rounds of the active set, and rounds per label. With n atoms a round takes about L (K^2 + 4 n K)
-#: operations, a flow 34 L K^3 in all: so the active set may take about as long as the flow would.
-FEW_ROUNDS, ROUNDS_PER_LABEL = 40, 4
+#: Rounds of the active set: after these, the flow has few labels to choose from. With half as many it has so
+#: many that it takes longer than both; with twice as many the active set takes longer than the flow.
+FEW_ROUNDS = 40
 #: Labels are left out that cost more than this many times the mean error of a position's weights.
 WIDTH = 1.5
 #: How much more they may cost each time that labels were missing, and how often that may be.
@@ -85,7 +84,7 @@ def sequence_projection_scratch(
         np.empty((length, n_labels), dtype=np.int64),
         np.empty((length, n_labels)),
         np.zeros(2, dtype=np.int64),
-        max(FEW_ROUNDS, ROUNDS_PER_LABEL * n_labels),
+        FEW_ROUNDS,
     )
 
 
@@ -128,7 +127,7 @@ def mix_many_sequences(
         most = _choose_labels(work, length, tolerance + width * sqrt(2.0 * missing / length))
         if length * most * most > work.edges.shape[1]:
             break
-        flow = _make_flow(scores, work, most)
+        flow = make_flow(scores, work, most)
         work.spent[0] += 1
         work.spent[1] += best_flow(flow, 1e-4 * tolerance)
         value, square = _write(flow, scores.steps.shape[0], n_labels, point)
@@ -144,18 +143,6 @@ def mix_many_sequences(
         return value + missing
     work.spent[0] = 0
     return active_set_project(structure, shape, theta, shared, work.active, point)
-
-
-@kernel
-def move_sequences(scores: SequenceScores, work: SequenceProjectionScratch, moved: Array) -> None:
-    """Set moved <- J v, for v as the tables of `scores`, at the flow that `mix_many_sequences` just found."""
-    length, n_labels = scores.unary.shape
-    most = 0
-    for t in range(length):
-        most = max(most, work.sizes[t])
-    flow = _make_flow(scores, work, most)
-    move_along_face(flow)
-    _write_moves(flow, scores.steps.shape[0], n_labels, moved)
 
 
 @kernel
@@ -200,7 +187,7 @@ def _choose_labels(work: SequenceProjectionScratch, length: int, width: float) -
 
 
 @kernel
-def _make_flow(scores: SequenceScores, work: SequenceProjectionScratch, most: int) -> Flow:
+def make_flow(scores: SequenceScores, work: SequenceProjectionScratch, most: int) -> Flow:
     """Make a flow through the chosen labels, with their scores."""
     length = scores.unary.shape[0]
     e, v, edge, node = work.edges, work.nodes, length * most * most, length * most
@@ -265,22 +252,6 @@ def _write(flow: Flow, n_tables: int, n_labels: int, point: Array) -> tuple[floa
                 value += mu[t, k] * flow.unary[t, k]
                 square += 0.5 * mu[t, k] * mu[t, k]
     return value - square, square
-
-
-@kernel
-def _write_moves(flow: Flow, n_tables: int, n_labels: int, moved: Array) -> None:
-    """Set moved <- the moves of labels and steps."""
-    count, label = flow.network.sizes, flow.label
-    n_local = count.size * n_labels
-    moved[:] = 0.0
-    for t in range(count.size):
-        s = min(t, n_tables - 1)
-        for k in range(count[t]):
-            moved[t * n_labels + label[t, k]] = flow.mu[t, k]
-        for j in range(n_nodes_before(count, t) if t > 0 else 0):
-            for k in range(count[t]):
-                part = n_local + (s * n_labels + label[t - 1, j]) * n_labels + label[t, k]
-                moved[part] += flow.x[t, j, k]
 
 
 @kernel

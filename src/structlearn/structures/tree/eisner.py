@@ -9,7 +9,8 @@ it, and *incomplete* when an arc joins its ends:
     L(s, t)  = max_r  L(s, r) + B(r, t),  s <= r < t       headed by t
 
 With log-sum-exp for max the same sums give log Z; the marginals are its derivatives, by going back through
-the spans. With a single root, one word r is headed by the root, and heads L(1, r) and R(r, n).
+the spans; in plain numbers where none can underflow (`plain_spans`). With a single root, one word r is headed
+by the root, and heads L(1, r) and R(r, n).
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ from structlearn.core.vectors import argmax_of, log_sum, max_of, sum_of
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clip_entropy
+from structlearn.structures.tree.plain_spans import (
+    entropy_of_arcs,
+    root_sum,
+    spread_slopes,
+    sum_spans,
+    weigh_arcs,
+)
 
 RIGHT, LEFT, JOINED = 0, 1, 2
 
@@ -191,13 +199,25 @@ def _go_back(spans: SpanTables, s: int, t: int, kind: int, vertex: Array) -> Non
 # ---- marginals -------------------------------------------------------------------------------------
 
 
+class InsideOutside(NamedTuple):
+    """Scratch memory: spans and their slopes; arcs in plain numbers.
+
+    weights : (n + 1, n), tops : (n,), as in `plain_spans`
+    found : (2,) the entropy or, of plain numbers, log Z without the tops; whether they are plain numbers
+    """
+
+    spans: SpanTables
+    slopes: SpanTables
+    weights: Array
+    tops: Array
+    found: Array
+
+
 @implements(marginals_workspace, ProjectiveTreeRecord)
 @jitable
-def inside_outside_workspace(
-    structure: ProjectiveTreeRecord, shape: Shape
-) -> tuple[SpanTables, SpanTables, Array]:
-    """Allocate spans, their slopes, and the entropy."""
-    return make_spans(structure, shape), make_spans(structure, shape), np.zeros(1)
+def inside_outside_workspace(structure: ProjectiveTreeRecord, shape: Shape) -> InsideOutside:
+    spans, slopes = make_spans(structure, shape), make_spans(structure, shape)
+    return InsideOutside(spans, slopes, np.empty(shape[0] * shape[1]), np.empty(shape[1]), np.zeros(2))
 
 
 @implements(log_partition, ProjectiveTreeRecord)
@@ -207,13 +227,27 @@ def inside(
     shape: Shape,
     theta: Array,
     shared: Array,
-    work: tuple[SpanTables, SpanTables, Array],
+    work: InsideOutside,
     mean: Array,
 ) -> float:
+    """Compute sums of all spans, or log-sums."""
+    n = shape[1]
+    scores, weights = theta.reshape(n + 1, n), work.weights[: theta.size].reshape(n + 1, n)
+    plain = weigh_arcs(scores, weights, work.tops[:n])
+    work.found[1] = 1.0 if plain else 0.0
+    if not plain:
+        return _log_inside(n, structure.single_root, scores, work.spans)
+    sum_spans(n, 1 if structure.single_root else 0, weights, work.spans)
+    total = root_sum(n, weights, work.spans) if structure.single_root else work.spans.right[0, n]
+    work.found[0] = log(total) if total > 0.0 else -np.inf
+    return work.found[0] + sum_of(work.tops[:n])
+
+
+@leaf
+def _log_inside(n: int, single_root: bool, scores: Array, spans: SpanTables) -> float:
     """Compute log-sums of all spans."""
-    n, spans = shape[1], work[0]
-    scores, joined = theta.reshape(n + 1, n), spans.joined
-    for s in range(n, 0 if structure.single_root else -1, -1):
+    joined = spans.joined
+    for s in range(n, 0 if single_root else -1, -1):
         spans.right[s, s] = spans.left[s, s] = 0.0
         for t in range(s + 1, n + 1):
             joined[s, t] = _span_sum(spans, JOINED, s, t)
@@ -221,7 +255,7 @@ def inside(
             spans.leftward[s, t] = joined[s, t] + scores[t, s - 1] if s > 0 else -np.inf
             spans.right[s, t] = _span_sum(spans, RIGHT, s, t)
             spans.left[s, t] = _span_sum(spans, LEFT, s, t)
-    if not structure.single_root:
+    if not single_root:
         return spans.right[0, n]
     root_terms(n, scores, spans, spans.terms)
     return log_sum(spans.terms[:n])
@@ -252,15 +286,18 @@ def projective_marginals(
     shape: Shape,
     theta: Array,
     shared: Array,
-    work: tuple[SpanTables, SpanTables, Array],
+    work: InsideOutside,
     mean: Array,
 ) -> float:
-    n = shape[1]
-    total = inside(structure, shape, theta, shared, work, mean)
+    n, total = shape[1], inside(structure, shape, theta, shared, work, mean)
     mean[:] = 0.0
     if total > -np.inf:
         scores, table = theta.reshape(n + 1, n), mean.reshape(n + 1, n)
-        work[2][0] = _outside(n, structure.single_root, scores, work[0], work[1], table)
+        if work.found[1] > 0.0:
+            weights = work.weights[: theta.size].reshape(n + 1, n)
+            spread_slopes(n, structure.single_root, weights, work.spans, work.slopes, table)
+        else:
+            work.found[0] = _outside(n, structure.single_root, scores, work.spans, work.slopes, table)
     return total
 
 
@@ -353,8 +390,11 @@ def projective_entropy(
     shape: Shape,
     theta: Array,
     shared: Array,
-    work: tuple[SpanTables, SpanTables, Array],
+    work: InsideOutside,
     mean: Array,
     log_z: float,
 ) -> float:
-    return clip_entropy(work[2][0], shape[1] * np.log(shape[0]))
+    n, found = shape[1], work.found[0]
+    if work.found[1] > 0.0:
+        found = entropy_of_arcs(theta.reshape(n + 1, n), work.tops[:n], mean.reshape(n + 1, n), found)
+    return clip_entropy(found, n * np.log(shape[0]))

@@ -53,6 +53,7 @@ class LabelledTree(Structure):
     """
 
     part_ndim = 3
+    beyond_length = (1, 0)
 
     def __init__(self, inner: Tree, n_labels: int) -> None:
         self.inner = inner

@@ -17,6 +17,7 @@ from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 from structlearn.structures.tree.eisner import (
     LEFT,
     RIGHT,
+    InsideOutside,
     ProjectiveTreeRecord,
     SpanTables,
     push_span,
@@ -25,6 +26,7 @@ from structlearn.structures.tree.eisner import (
     split_terms,
 )
 from structlearn.structures.tree.matrix_tree import EliminationWork
+from structlearn.structures.tree.plain_spans import take_logarithms
 
 
 @operation
@@ -43,12 +45,15 @@ def sample_spans(
     structure: ProjectiveTreeRecord,
     shape: Shape,
     theta: Array,
-    work: tuple[SpanTables, SpanTables, Array],
+    work: InsideOutside,
     uniform: Array,
     heads: Array,
 ) -> None:
-    n, spans = shape[1], work[0]
+    n, spans = shape[1], work.spans
     scores = theta.reshape(n + 1, n)
+    if work.found[1] > 0.0:
+        take_logarithms(n, 1 if structure.single_root else 0, spans, work.tops)
+        work.found[1] = 0.0
     for i in range(heads.shape[0]):
         if not structure.single_root:
             _sample_back(spans, 0, n, RIGHT, uniform[i], 0, heads[i])
