@@ -1,7 +1,7 @@
 import pytest
 
 from structlearn.alignment.corpus import load_corpus, read_linked_pairs
-from structlearn.alignment.text.tokenizers import simple
+from structlearn.alignment.text.tokenizers import Tokenizer
 from structlearn.data import DataError
 
 CORPUS = load_corpus()
@@ -31,8 +31,8 @@ def test_most_words_are_linked_and_few_links_are_only_possible():
 
 def test_the_tokeniser_agrees_with_the_corpus():
     for pair in CORPUS:
-        assert simple("en")(" ".join(pair.source)) == pair.source
-        assert simple("fr")(" ".join(pair.target)) == pair.target
+        assert Tokenizer("simple", "en")(" ".join(pair.source)) == pair.source
+        assert Tokenizer("simple", "fr")(" ".join(pair.target)) == pair.target
         assert " ".join(pair.source + pair.target).islower()
 
 

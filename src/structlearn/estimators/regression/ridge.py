@@ -59,7 +59,7 @@ class Ridge(NamedTuple):
     iterations: int = 0
 
 
-class Factors(NamedTuple):
+class SpectralFactors(NamedTuple):
     """What solves the problem for any w and its residual r: w + correct(w, r) is the minimum, up to rounding.
 
     curvature : a lower bound of mu, 0 where none is known
@@ -157,7 +157,7 @@ def _status(found: Ridge, tolerance: Tolerance, max_passes: float) -> str:
 # ---- factors ---------------------------------------------------------------------------------------
 
 
-def _factors(A: Design, regularization: float) -> Factors:
+def _factors(A: Design, regularization: float) -> SpectralFactors:
     if regularization > np.sqrt(EPSILON) * float(A.sizes.max(initial=0.0)) ** 2:
         return _cholesky(A, regularization)
     found = None
@@ -170,7 +170,7 @@ def _fits(A: Design) -> bool:
     return not A.is_sparse or A.shape[0] * A.shape[1] <= LARGEST_LAID_OUT
 
 
-def _cholesky(A: Design, regularization: float) -> Factors:
+def _cholesky(A: Design, regularization: float) -> SpectralFactors:
     n, d = A.shape
     gram = A.gram() if d <= n else A.kernel()
     gram[np.diag_indices_from(gram)] += regularization
@@ -183,10 +183,10 @@ def _cholesky(A: Design, regularization: float) -> Factors:
         return (g - A.adjoint(linalg.cho_solve(factor, A.times(g), check_finite=False))) / regularization
 
     inverse, _ = linalg.lapack.dpotri(factor[0], lower=True)
-    return Factors(correct, min(n, d) - regularization * float(np.trace(inverse)))
+    return SpectralFactors(correct, min(n, d) - regularization * float(np.trace(inverse)))
 
 
-def _orthogonal(A: Design, regularization: float) -> Factors | None:
+def _orthogonal(A: Design, regularization: float) -> SpectralFactors | None:
     """Solve by QR of the rows of A and sqrt(lambda) I, columns scaled to norm 1; None if dependent."""
     n, d = A.shape
     kept = np.flatnonzero(A.sizes**2 + regularization > 0)
@@ -210,10 +210,10 @@ def _orthogonal(A: Design, regularization: float) -> Factors | None:
         inverse = linalg.solve_triangular(R, np.eye(d), check_finite=False) / scales[:, None]
         trace -= regularization * float(np.sum(inverse**2))
     rounding = 10 * EPSILON * B.shape[0] * d * np.sqrt(d)  # of a QR decomposition (Higham 2002, th. 19.4)
-    return Factors(correct, trace, max(float(values[-1]) - rounding, 0.0) ** 2)
+    return SpectralFactors(correct, trace, max(float(values[-1]) - rounding, 0.0) ** 2)
 
 
-def _scaled_gram(A: Design, regularization: float) -> Factors | None:
+def _scaled_gram(A: Design, regularization: float) -> SpectralFactors | None:
     """Return the eigenvectors of S^-1 H S^-1, for sparse data too large to lay out; None as above."""
     n, d = A.shape
     scales = _scales(A, regularization)
@@ -228,7 +228,7 @@ def _scaled_gram(A: Design, regularization: float) -> Factors | None:
         return (V @ (along / values)) / scales
 
     trace = d - regularization * float(np.sum((V / scales[:, None]) ** 2 / values))
-    return Factors(correct, trace, max(float(values[0]) - 10 * EPSILON * (n + d) * d, 0.0))
+    return SpectralFactors(correct, trace, max(float(values[0]) - 10 * EPSILON * (n + d) * d, 0.0))
 
 
 class Singular(NamedTuple):
@@ -271,13 +271,13 @@ def projections(A: Design, y: Array) -> tuple[Array, Array, Array, float]:
     return s[kept], Vt[kept].T, along[kept], rest
 
 
-def _singular_factors(A: Design, regularization: float) -> Factors:
+def _singular_factors(A: Design, regularization: float) -> SpectralFactors:
     s, V, left = singular(A)
 
     def correct(w: Array, r: Array) -> Array:
         return V @ ((s * left(r) - regularization * (V.T @ w)) / (s * s + regularization))
 
-    return Factors(correct, float(np.sum(s * s / (s * s + regularization))))
+    return SpectralFactors(correct, float(np.sum(s * s / (s * s + regularization))))
 
 
 # ---- LSQR ------------------------------------------------------------------------------------------

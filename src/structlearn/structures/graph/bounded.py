@@ -28,7 +28,7 @@ from structlearn.structures.graph.messages import (
     value_of,
 )
 from structlearn.structures.graph.pair_scores import attraction
-from structlearn.structures.graph.search import SearchWork, search, search_work
+from structlearn.structures.graph.search import AnnealingWork, annealing_work, search
 
 #: How an answer was found.
 ELIMINATION, FLOW, MESSAGES, BRANCHES = range(4)
@@ -60,7 +60,7 @@ class BoundedWork(NamedTuple):
     messages: MessageWork
     flow: Any
     branches: BranchWork
-    search: SearchWork
+    search: AnnealingWork
 
 
 @implements(workspace, BoundedGraphs)
@@ -72,7 +72,7 @@ def bounded_workspace(structure: BoundedGraphs, shape: Shape) -> BoundedWork:
     power = np.empty(labels.table.shape)
     messages = MessageWork(np.empty((m, k)), np.empty((m, k)), power, np.empty(k), np.empty(k))
     best, flow = np.zeros(n, dtype=np.int64), cut_work(n, 2 * m)
-    wanted = search_work(n, k, structure.effort > 0)
+    wanted = annealing_work(n, k, structure.effort > 0)
     return BoundedWork(labels, best, messages, flow, graph_branch_work(n, k), wanted)
 
 

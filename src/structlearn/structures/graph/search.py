@@ -38,7 +38,7 @@ _SHORTEST = 16
 _NEVER = -30.0
 
 
-class SearchWork(NamedTuple):
+class AnnealingWork(NamedTuple):
     """Scratch memory; empty where no search is wanted."""
 
     forests: Forests
@@ -51,10 +51,10 @@ class SearchWork(NamedTuple):
 
 
 @jitable
-def search_work(n_nodes: int, n_states: int, wanted: bool) -> SearchWork:
+def annealing_work(n_nodes: int, n_states: int, wanted: bool) -> AnnealingWork:
     """Allocate scratch memory."""
     n = n_nodes if wanted else 0
-    return SearchWork(
+    return AnnealingWork(
         no_forests(_PARTITIONS, n),
         forest_scratch(n),
         np.empty((n, n_states)),
@@ -68,7 +68,7 @@ def search_work(n_nodes: int, n_states: int, wanted: bool) -> SearchWork:
 @leaf
 def search(
     arcs: NodeArcs, node: Array, table: Array, value: float, bound: float, n_sweeps: int, best: Array,
-    work: SearchWork,
+    work: AnnealingWork,
 ) -> float:  # fmt: skip
     """best <- the best labelling met within this number of sweeps; returns its value, `value` at first."""
     n = arcs.middle.size
@@ -91,7 +91,7 @@ def search(
 @leaf
 def _anneal(
     arcs: NodeArcs, node: Array, table: Array, value: float, first: float, n_sweeps: int, best: Array,
-    work: SearchWork,
+    work: AnnealingWork,
 ) -> float:  # fmt: skip
     """Sweep at falling temperatures, then at next to none."""
     for t in range(n_sweeps + _PARTITIONS):
@@ -110,7 +110,7 @@ def _anneal(
 
 @leaf
 def draw_forests(
-    arcs: NodeArcs, node: Array, table: Array, temperature: float, k: int, work: SearchWork
+    arcs: NodeArcs, node: Array, table: Array, temperature: float, k: int, work: AnnealingWork
 ) -> None:
     """Draw the states of all nodes anew, forest by forest of partition k."""
     forests = work.forests
@@ -129,7 +129,7 @@ def draw_forests(
 
 @leaf
 def _given_others(
-    arcs: NodeArcs, node: Array, table: Array, v: int, forest: Array, f: int, work: SearchWork
+    arcs: NodeArcs, node: Array, table: Array, v: int, forest: Array, f: int, work: AnnealingWork
 ) -> None:
     """belief[v, x] <- the score of state x, given the states of neighbours outside of the forest."""
     belief = work.belief[v]
@@ -148,7 +148,9 @@ def _pair(table: Array, e: int, ahead: bool, own: int, other: int) -> float:
 
 
 @leaf
-def _tell_parent(arcs: NodeArcs, table: Array, v: int, p: int, temperature: float, work: SearchWork) -> None:
+def _tell_parent(
+    arcs: NodeArcs, table: Array, v: int, p: int, temperature: float, work: AnnealingWork
+) -> None:
     """Add what node v and all below it weigh to the belief of its parent, state by state."""
     belief, weight = work.belief, work.weight
     u, e = arcs.head[p], arcs.edge[p]
@@ -166,7 +168,9 @@ def _tell_parent(arcs: NodeArcs, table: Array, v: int, p: int, temperature: floa
 
 
 @leaf
-def _draw_state(arcs: NodeArcs, table: Array, v: int, p: int, temperature: float, work: SearchWork) -> None:
+def _draw_state(
+    arcs: NodeArcs, table: Array, v: int, p: int, temperature: float, work: AnnealingWork
+) -> None:
     """Draw the state of node v, given that of its parent."""
     belief, weight = work.belief, work.weight
     if p >= 0:
@@ -191,7 +195,7 @@ def _draw_state(arcs: NodeArcs, table: Array, v: int, p: int, temperature: float
 
 
 @leaf
-def _usual_gap(arcs: NodeArcs, node: Array, table: Array, work: SearchWork) -> float:
+def _usual_gap(arcs: NodeArcs, node: Array, table: Array, work: AnnealingWork) -> float:
     """Return the median distance of a node's best two states, where its neighbours have random ones."""
     n, k = arcs.middle.size, work.weight.size
     for v in range(n):
