@@ -361,8 +361,7 @@ class PairwiseGraph(PairwiseGraphs):
     n_states : int
     pairs : "full", "symmetric", "antisymmetric" or "potts"
     polytope : "marginal" or "local"
-    inference : "auto", "exact" or "relaxed"
-    effort : int
+    inference, effort : as for `PairwiseGraphs`
     """
 
     def __init__(
