@@ -17,17 +17,16 @@ import argparse
 import gzip
 import time
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 from alignment_statistics import bitext_pairs
-from common import machine, note, recorded
+from common import DATA, machine, note, recorded
 from scipy.stats import rankdata
 
 from structlearn import Aligner
 from structlearn.alignment.uses.quality import PairQuality, cut_by_precision, text_with_mismatched
 
-PARALLEL = Path("/work/shared/data/parallel")
+PARALLEL = DATA / "parallel"
 KINDS = ("random", "next line", "same length")
 
 
