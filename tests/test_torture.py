@@ -96,14 +96,28 @@ def test_other_weights_than_those_certified_are_caught(trained):
     assert any("but P(weights_)" in one for one in fits.complaints(model, problem, kind))
 
 
+def completed_anew(seed, kind):
+    """Train the first problem from a seed on whose completions change; machines differ in which it is."""
+    for one in range(seed, seed + 60):
+        rng = generator(one)
+        problem = draw_problem(rng, kind)
+        model = problem.model(**draw_settings(rng, kind))
+        fits.train(model, problem)
+        if len(getattr(model, "outer_history_", ())) < 2:
+            continue
+        last, rounds = len(model.outer_history_) - 1, list(problem.rounds)
+        problem.rounds[last] = rounds[last]._replace(gold=rounds[0].gold)
+        changes = any("is completed wrongly" in one for one in fits.complaints(model, problem, kind))
+        problem.rounds[last] = rounds[last]
+        if changes:
+            return problem, model
+    raise AssertionError("no completion changes")
+
+
 @pytest.mark.parametrize(("seed", "loss"), [(8264, "hinge"), (1878, "softmax")])
 def test_false_completions_are_caught(seed, loss):
     kind = next(one for one in KINDS if one.problem is latent_problems.LatentGraphs and one.loss == loss)
-    rng = generator(seed)
-    problem = draw_problem(rng, kind)
-    model = problem.model(**draw_settings(rng, kind))
-    fits.train(model, problem)
-    assert len(model.outer_history_) > 1
+    problem, model = completed_anew(seed, kind)
     assert fits.complaints(model, problem, kind) == []
     values = model.outer_history_
     for wrong, sentence in ((values + 1e-6, "outer_history_ ends with"), (values[::-1], "rises")):

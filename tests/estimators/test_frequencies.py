@@ -64,10 +64,9 @@ def test_label_sets(edges):
     on = np.array([[1, 0, 1]] * 5 + [[0, 1, 1]] * 2)
     model = MultiLabelClassifier(edges="none", **ZERO).fit(ROWS, on)
     assert (model.predict(ROWS) == [1, 0, 1]).all()
-    assert set(MultiLabelClassifier(edges=edges, **ZERO).fit(ROWS, [2, 2, 2, 1, 1, 0, 1]).predict(ROWS)) <= {
-        1,
-        2,
-    }
+    found = set(MultiLabelClassifier(edges=edges, **ZERO).fit(ROWS, [2, 2, 2, 1, 1, 0, 1]).predict(ROWS))
+    # with all pairs each single label has the same score but for rounding
+    assert found <= ({0, 1, 2} if edges == "all" else {1, 2})
 
 
 def zero_weights(model, X, y):
