@@ -157,7 +157,7 @@ def _too_large(name: str, column: Array) -> ColumnProblem:
 
 
 def _of_cells(name: str, column: TextColumn, wishes: Wishes, comma: bool) -> Verdict:
-    """Try flags, numbers, times and dates, in this order; a column that is none of these is text."""
+    """Try flags, numbers, times and dates, in this order; any other column is text."""
     levels = column.levels.tolist()
     if are_flags(levels):
         return Verdict(ColumnReading("flag"))
