@@ -147,6 +147,21 @@ def test_multilabel(run, out, tmp_path):
     assert float(values(run("evaluate", out, path).stdout)["hamming_loss"]) < 0.05
 
 
+def test_multilabel_of_lists(run, refused, out, tmp_path):
+    path = tmp_path / "lists.csv"
+    path.write_text(
+        "a,b,t\n" + "".join(f"{k % 2},{k % 3},{['x;y', 'x', 'y', ''][k % 4]}\n" for k in range(48))
+    )
+    run("train", "multilabel", path, "--target", "t", "--out", out)
+    found = run("predict", out, path).stdout.splitlines()
+    assert {one for line in found for one in line.split(",") if one} <= {"x", "y"}
+    assert "exact_match: " in run("evaluate", out, path).stdout
+    path.write_text("a,b\n0,1\n")  # without the target
+    assert len(run("predict", out, path).stdout.splitlines()) == 1
+    said = refused("train", "multilabel", path, "--out", tmp_path / "other")
+    assert "or a column that lists labels" in said
+
+
 def test_without_scaling_numbers_are_as_they_were(run, out, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2)).round(3)

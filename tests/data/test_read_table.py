@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structlearn.data import DataError, read_csv, read_table, read_table_features
+from structlearn import make_table_transformer
+from structlearn.data import DataError, read_csv, read_table, read_table_features, read_table_pieces
 from structlearn.data.tables import csv_columns as table_columns
 
 
@@ -165,6 +166,9 @@ def test_words_beside_dates_are_text(write):
         (["3,14", "1,234"], [3.14, 1.234]),
         (["1'234.5", "7"], [1234.5, 7]),
         (["12345678901234567890", "1"], [12345678901234567890, 1]),
+        (["86 m²", "120m²", "", "7,5 m²"], [86, 120, np.nan, 7.5]),
+        (["-3 °C", "4.5 °C", "unknown"], [-3, 4.5, np.nan]),
+        (["12 km/h", "7"], [12, 7]),
     ],
 )
 def test_numbers_as_people_write_them(write, cells, expected):
@@ -208,6 +212,47 @@ def test_all_columns_that_cannot_be_read_are_named_at_once(write):
 def test_flags_are_one_column(write, pair):
     table = read_table(write("c,a,t\n" + "".join(f"{pair[k % 2]},{k},x\n" for k in range(6)) + ",9,x\n"))
     assert table.kinds["c"].kind == "flag"
+
+
+@pytest.mark.parametrize("cells", [["1st", "2nd", "3rd"], ["5 kg", "7 lb"], ["5 kg", "much", "little"]])
+def test_columns_without_one_unit_are_categories(write, cells):
+    table = read_table(write("c,a,t\n" + "".join(f"{cells[k % len(cells)]},{k},x\n" for k in range(30))))
+    assert table.kinds["c"].kind == "category"
+
+
+@pytest.mark.parametrize("separator", ["; ", "|", ", "])
+def test_lists_become_items(write, separator):
+    cells = [
+        separator.join(one)
+        for one in (["red", "round"], ["round"], ["blue", "red"], ["red", "blue", "round"])
+    ]
+    content = "c;a;t\n" + "".join(f'"{cells[k % 4]}";{k};x\n' for k in range(40)) + ';9;x\n"red";3;x\n'
+    frame = read_table(write(content)).frame
+    mapped = make_table_transformer(scale=False).fit(frame)
+    assert mapped.get_feature_names_out().tolist()[:3] == ["c:blue", "c:red", "c:round"]
+    rows = np.asarray(mapped.transform(frame))[:, :3]
+    np.testing.assert_array_equal(rows[:4], [[0, 1, 1], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
+    np.testing.assert_array_equal(rows[-2:], [[0, 0, 0], [0, 1, 0]])
+
+
+def test_names_with_commas_are_no_lists(write):
+    places = [f'"town {k % 15}, land {k % 15}"' for k in range(90)]
+    assert read_table(write(many(places))).kinds["c"].kind == "category"
+
+
+def test_a_target_that_lists_labels(write):
+    path = write("a,t\n1,x;y\n2,y\n3,\n4,z;x;x\n5,NA\n")
+    table = read_table(path, target="t", target_kind="lists")
+    assert table.target_names == ["x", "y", "z"]
+    np.testing.assert_array_equal(table.y, [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 1], [0, 0, 0]])
+    other = write("a,t\n1,x;new\n2,z\n")
+    (piece,) = read_table_pieces(other, table.kinds, target_list=table.target_list)
+    np.testing.assert_array_equal(piece.y, [[1, 0, 0], [0, 0, 1]])
+    assert piece.remarks == (
+        'Column "t" lists labels that the model does not know: "new"; no answer can have them.',
+    )
+    with pytest.raises(DataError, match='"t" lists at most one label per row'):
+        read_table(write("a,t\n1,x\n2,y\n"), target="t", target_kind="lists")
 
 
 def test_free_text_is_found(write):

@@ -6,7 +6,7 @@ Registries import nothing heavy, so that `--help` can be made of them: an entry 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
@@ -63,6 +63,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     def __len__(self) -> int:
         return len(self._all())
+
+    def values(self) -> ValuesView[Entry]:
+        """Return the entries; every fit asks for them, and `Mapping` would look up each by its name."""
+        return self._all().values()
 
     def _all(self) -> dict[str, Entry]:
         """Return all entries, those of every home among them."""

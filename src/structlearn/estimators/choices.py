@@ -191,15 +191,16 @@ def _refuse_penalty(solver: Solver, penalty: str) -> None:
 
 def check_number(name: str, value: object, *, minimum: float = 0.0, strict: bool = False) -> float:
     """Return `value` as a finite float of at least (strictly: above) `minimum`."""
-    named = Statement(f"{{{name}}}") if name.isidentifier() else name
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
-        raise ParameterError("{named} must be a finite number; got {value}.", named=named, value=repr(value))
+        raise _refused_number(name, "a finite number", value)
     if value < minimum or (strict and value == minimum):
-        bound = "above" if strict else "at least"
-        raise ParameterError(
-            f"{{named}} must be {bound} {minimum:g}; got {{value}}.", named=named, value=repr(value)
-        )
+        raise _refused_number(name, f"{'above' if strict else 'at least'} {minimum:g}", value)
     return float(value)
+
+
+def _refused_number(name: str, must_be: str, value: object) -> ParameterError:
+    named = Statement(f"{{{name}}}") if name.isidentifier() else name
+    return ParameterError(f"{{named}} must be {must_be}; got {{value}}.", named=named, value=repr(value))
 
 
 def check_run(tol: object, max_passes: object, max_seconds: object, callback: object) -> None:

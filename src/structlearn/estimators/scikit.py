@@ -8,6 +8,7 @@ moment on that it is imported (`scikit_bases`).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -54,6 +55,7 @@ __all__ = [
 ]
 
 FLOATS = (np.float64, np.float32)
+SPARSE = (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array)
 #: Rows of features as users pass them, and as they are once they are checked.
 Table: TypeAlias = ArrayLike | sparse.spmatrix | sparse.sparray
 Rows: TypeAlias = Array | sparse.csr_matrix
@@ -109,7 +111,7 @@ def _checked_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
 def _is_fine(estimator: Any, X: Any, order: str | None) -> bool:
     if hasattr(estimator, "feature_names_in_"):
         return False
-    if type(X) in (sparse.csr_matrix, sparse.csr_array):
+    if type(X) in SPARSE and X.format == "csr":
         values = X.data
     elif type(X) is np.ndarray and (order is None or X.flags.c_contiguous):
         values = X
@@ -127,7 +129,7 @@ def checked_examples(estimator: Any, *data: Any, **options: Any) -> Any:
 
     What needs no change is looked through here; all else, and every refusal, is scikit-learn's.
     """
-    if options.get("reset", True) and _is_plain(options.get("order"), *data):
+    if options.get("reset", True) and _is_plain(options, *data):
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = data[0].shape[1]
         return data if len(data) > 1 else data[0]
@@ -136,15 +138,20 @@ def checked_examples(estimator: Any, *data: Any, **options: Any) -> Any:
     return validate_data(estimator, *data, dtype=FLOATS, **options)
 
 
-def _is_plain(order: str | None, X: Any, *outputs: Any) -> bool:
+def _is_plain(options: Mapping[str, object], X: Any, *outputs: Any) -> bool:
     """Whether rows and outputs are arrays that training can take as they are."""
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or 0 in X.shape:
+    if type(X) is np.ndarray:
+        values, form = X, {"C": X.flags.c_contiguous, "F": X.flags.f_contiguous}
+        laid_out = form.get(str(options.get("order")), True)
+    elif type(X) in SPARSE:
+        values, laid_out = X.data, X.format == options.get("accept_sparse")
+    else:
         return False
-    laid_out = {"C": X.flags.c_contiguous, "F": X.flags.f_contiguous}.get(order or "", True)
+    laid_out = laid_out and X.ndim == 2 and X.dtype in FLOATS and 0 not in X.shape
     for y in outputs:
         whole = type(y) is np.ndarray and y.ndim == 1 and y.size == X.shape[0] and y.dtype.kind in "iufbU"
         laid_out = laid_out and whole and (y.dtype.kind != "f" or bool(np.isfinite(y).all()))
-    return laid_out and is_finite(X)
+    return laid_out and is_finite(values)
 
 
 def is_finite(X: Array) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from structlearn.core.sentences import Statement
 from structlearn.core.wording import count_of, list_names, quote
 from structlearn.tables.dates import order_of, parse_dates
 from structlearn.tables.frame import Column, Frame, TextColumn
+from structlearn.tables.list_map import find_separator
 from structlearn.tables.readings import KINDS, ColumnProblem, ColumnReading, odd_cell
 from structlearn.tables.spelling import (
     UNKNOWN,
@@ -23,6 +24,7 @@ from structlearn.tables.spelling import (
     parse_numbers,
     parse_times,
 )
+from structlearn.tables.units import common_unit, strip_unit
 
 #: Among this many cells that can be read per cell that cannot, such a cell is a mistake.
 READABLE_TO_ONE = 9
@@ -157,11 +159,11 @@ def _too_large(name: str, column: Array) -> ColumnProblem:
 
 
 def _of_cells(name: str, column: TextColumn, wishes: Wishes, comma: bool) -> Verdict:
-    """Try flags, numbers, times and dates, in this order; any other column is text."""
+    """Try flags, numbers, times, dates and numbers with a unit, in this order; all else is text."""
     levels = column.levels.tolist()
     if are_flags(levels):
         return Verdict(ColumnReading("flag"))
-    for attempt in (_try_numbers, _try_times, _try_dates):
+    for attempt in (_try_numbers, _try_times, _try_dates, _try_units):
         found = attempt(name, column, levels, wishes, comma)
         if found is not None:
             return found
@@ -254,6 +256,20 @@ def _try_dates(
     return Verdict(verdict.reading, remarks=(*verdict.remarks, remark))
 
 
+def _try_units(
+    name: str, column: TextColumn, levels: list[str], wishes: Wishes, comma: bool
+) -> Verdict | None:
+    unit = common_unit(levels)
+    if not unit:
+        return None
+    bare = strip_unit(levels, unit)
+    found = _try_numbers(name, TextColumn(column.codes, column.levels), bare, wishes, comma)
+    if found is None or found.reading is None:
+        return None if found is None or found.problem is not None else found
+    remark = f"Column {quote(name)} is read as numbers, without {quote(unit)} behind them."
+    return Verdict(replace(found.reading, unit=unit), remarks=(remark, *found.remarks))
+
+
 def _if_most(
     name: str, column: TextColumn, levels: list[str], odd: list[int], reading: ColumnReading
 ) -> Verdict | None:
@@ -314,7 +330,10 @@ def _of_text(name: str, column: TextColumn, levels: list[str], wishes: Wishes) -
     if len(levels) > _DISTINCT * counts.sum() and words >= _WORDS:
         advice = "Column {name} is read as free text, word by word ({category=} for whole values)."
         return Verdict(ColumnReading("text"), remarks=(Statement(advice, name=quote(name), category=name),))
-    if most >= max(2, wishes.min_frequency):
+    least = max(2, wishes.min_frequency)
+    if find_separator(levels, counts, least):
+        return Verdict(ColumnReading("list"))
+    if most >= least:
         return Verdict(ColumnReading("category"), remarks=_half_numbers(name, column, levels))
     why = "its text is different in every row, as an identifier is"
     if most > 1:

@@ -14,7 +14,7 @@ from structlearn.core.contract import Array
 from structlearn.core.registry import resolve_name
 from structlearn.storage.schema import check_form
 from structlearn.tables.frame import Column, TextColumn
-from structlearn.tables.readings import KINDS, ColumnReading
+from structlearn.tables.readings import KINDS, STORED_READING, ColumnReading
 
 #: What names say of missing values, and of levels that share an output.
 IS_MISSING, RARE = " is missing", "(rare)"
@@ -96,7 +96,7 @@ def restore(stored: Mapping[str, Any]) -> ColumnMap:
     reading = stored.get("reading")
     if not isinstance(reading, dict) or reading.get("kind") not in KINDS:
         raise ValueError("a column of its row map is of no known kind")
-    check_form(reading, dict(get_type_hints(ColumnReading)), "row_map.columns.reading")
+    check_form(reading, STORED_READING, "row_map.columns.reading")
     own = ColumnReading(**reading)
     kind = map_of(own)
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name != "reading"}

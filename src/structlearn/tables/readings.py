@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from structlearn.core.wording import list_names, quote
 from structlearn.tables.dates import parse_dates
 from structlearn.tables.frame import Column, TextColumn, code_cells
 from structlearn.tables.spelling import Numbers, parse_flags, parse_numbers, parse_times
+from structlearn.tables.units import strip_unit
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,20 @@ class ColumnReading:
     comma : whether numbers have a decimal comma; None if nothing tells, and a file's own way holds
     day_first : whether the day comes first in 1/2/2020
     lenient : whether cells that cannot be read are missing, rather than an error
+    unit : what may stand behind numbers
     """
 
     kind: str
     comma: bool | None = None
     day_first: bool = False
     lenient: bool = False
+    unit: str = ""
+
+
+#: The fields of a reading in files, where older ones lack a unit.
+STORED_READING = {
+    "unit?" if name == "unit" else name: hint for name, hint in get_type_hints(ColumnReading).items()
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,7 @@ class Kind:
 
 
 def _as_numbers(cells: list[str], reading: ColumnReading) -> tuple[Array, list[int]]:
+    cells = strip_unit(cells, reading.unit) if reading.unit else cells
     found = parse_numbers(cells, comma=bool(reading.comma))
     return found.values, found.odd
 
@@ -103,6 +113,14 @@ KINDS: Registry[Kind] = Registry(
             None,
             "zeros and ones, one for each level",
             "structlearn.tables.maps:CategoryMap",
+        ),
+        Kind(
+            "list",
+            "lists",
+            "a list",
+            None,
+            "zeros and ones, one for each item",
+            "structlearn.tables.list_map:ListMap",
         ),
         Kind(
             "text",

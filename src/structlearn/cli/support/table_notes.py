@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from scipy import sparse
 
@@ -17,10 +17,22 @@ from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, seen_for
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.storage.schema import check_form
 from structlearn.tables.frame import Frame
-from structlearn.tables.readings import KINDS, ColumnReading
+from structlearn.tables.list_map import SEPARATORS
+from structlearn.tables.readings import KINDS, STORED_READING
 
 if TYPE_CHECKING:
     from structlearn.cli.tasks.task import Training
+
+
+def is_list_target(value: object) -> bool:
+    """Return whether it is the name of a column that lists labels, and what separates them."""
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and value[1] in SEPARATORS
+    )
+
 
 #: What a model file says of its training data: of rows of numbers, and of a table.
 _OF_ROWS = {"n_features": int}
@@ -30,8 +42,9 @@ _OF_TABLE = {
     "features": list[str],
     "targets": list[str],
     "text?": list[str],
-    "kinds?": [get_type_hints(ColumnReading)],
+    "kinds?": [STORED_READING],
     "left_out?": list[str],
+    "target_list?": is_list_target,
 }
 
 

@@ -37,7 +37,7 @@ from structlearn.data import (
     read_table_pieces,
 )
 from structlearn.data.file_formats import FILE_FORMATS, TABLE, rows_format
-from structlearn.data.tables.targets import TargetKind
+from structlearn.data.tables.targets import ListTarget, TargetKind
 from structlearn.estimators.confidence.rows import label_reliability
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered_names
@@ -91,12 +91,14 @@ class FlatTask(Task):
             min_frequency=options.min_count,
             **self._named_columns(),
         )
-        if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma
+        if not self.multilabel and len(table.target_names) > 1:  # a column whose own name has a comma
             raise ValueError(f"--target {target} names {len(table.target_names)} columns of {path}.")
         tell_remarks(table.remarks)
         # In the notes: unlike lines of text, column names may hold line ends.
         names = {"features": table.feature_names, "targets": table.target_names}
         notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
+        if table.target_list is not None:
+            notes["target_list"] = table.target_list[:2]
         steps = nonlinear_steps(options.nonlinear, table.frame.shape)
         if options.no_scale and table.frame.is_complete and not steps:
             return Training(table.X, table.y, notes, {}, summary_of(table.X))
@@ -178,6 +180,7 @@ class FlatTask(Task):
     def _tell_strange(self, path: Path, bundle: Bundle, table: Table) -> None:
         """Say which columns of a file the model does not know."""
         others = {*bundle.notes["targets"], *bundle.notes.get("left_out", ())}
+        others |= {*bundle.notes.get("target_list", ())[:1]}
         strange = [name for name in table.others if name not in others]
         if strange:
             say(f"Note: the model has no use for the columns {list_names(strange)} of {path}.")
@@ -193,10 +196,17 @@ class FlatTask(Task):
             vars(bundle.estimator).pop("feature_names_in_", None)
         kinds = {name: ColumnReading(**one) for name, one in zip(notes["features"], notes["kinds"])}
         targets = notes["targets"] if labels else ()
-        found = read_table_pieces(path, kinds, target_names=targets, target_kind=self.target_kind)
+        lists = None
+        if labels and "target_list" in notes:
+            column, separator = notes["target_list"]
+            lists = ListTarget(column, separator, list(targets))
+        found = read_table_pieces(
+            path, kinds, target_names=targets, target_kind=self.target_kind, target_list=lists
+        )
         for k, table in enumerate(found):
             if not k:
                 self._tell_strange(path, bundle, table)
+            tell_remarks(table.remarks)
             yield Inputs(table.frame, table.y)
 
     def write_all(
@@ -310,6 +320,7 @@ class MultiLabel(FlatTask):
     estimator = "MultiLabelClassifier"
     packed = "sets"
     multilabel = calibrated = True
+    target_kind = "lists"
     instead = "structlearn calibrate corrects the probabilities of its labels, which predict --proba writes."
 
     def how_wrong(self, bundle: Bundle, y: LabelSets, predicted: LabelSets, soft: Array | None) -> Array:
@@ -318,9 +329,12 @@ class MultiLabel(FlatTask):
         return (np.asarray(y) != np.asarray(predicted)).sum(axis=1).astype(float)
 
     def check_target(self, target: str | None) -> None:
-        """Require several columns, which cannot be guessed."""
-        if target is None or "," not in target:
-            raise ValueError("The task multilabel needs two or more 0/1 columns: --target name,name.")
+        """Require columns, which cannot be guessed."""
+        if target is None:
+            raise ValueError(
+                "The task multilabel needs two or more 0/1 columns, --target name,name, or a column that "
+                "lists labels (as in red;round), --target name."
+            )
 
     def trim(self, estimator: Any, training: Training) -> Training:
         """Set the names of a table's target columns, too."""

@@ -81,7 +81,7 @@ def read_csv_features(
 
 def _of_numbers(source: TableSource, features: list[str], targets: list[str]) -> Table:
     """Return a table of numbers alone."""
-    frame, y = read_whole(source, features, targets, "any")
+    frame, y, _ = read_whole(source, features, targets, "any")
     columns = [_strict(source, name, column) for name, column in zip(frame.names, frame.columns)]
     kinds = {name: ColumnReading("number") for name in features}
     return Table(Frame(features, list(columns)), y, targets, kinds, without(source.header, features))

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.core.contract import Array
-from structlearn.core.wording import quote
+from structlearn.core.wording import list_names, quote
 from structlearn.data.scalars import is_number
 from structlearn.data.tables.rows import unnamed_column
 from structlearn.data.tables.source import TableSource, open_table
-from structlearn.data.tables.targets import TargetKind, read_targets
+from structlearn.data.tables.targets import ListTarget, TargetKind, find_labels, read_lists, read_targets
 from structlearn.storage.errors import DataError, StrPath
 from structlearn.tables.detection import Verdict, Wishes, all_remarks, detect, usual_min_frequency
 from structlearn.tables.frame import Frame, TextColumn, merge_levels
-from structlearn.tables.readings import ColumnReading, UnreadableError, read_column, tell_problems
+from structlearn.tables.readings import KINDS, ColumnReading, UnreadableError, read_column, tell_problems
 from structlearn.tables.spelling import parse_numbers
 
 #: Kinds of columns whose values are numbers in `Table.X`.
@@ -46,6 +46,8 @@ class Table:
         From how many rows on a level of text is not rare.
     remarks : tuple of str
         What a user should know of it: columns that were left out, and why.
+    target_list : ListTarget or None
+        The one target column whose cells list labels, which are the `target_names`.
     """
 
     frame: Frame
@@ -56,6 +58,7 @@ class Table:
     left_out: list[str] = field(default_factory=list)
     min_frequency: int = 1
     remarks: tuple[str, ...] = ()
+    target_list: ListTarget | None = None
 
     @property
     def feature_names(self) -> list[str]:
@@ -105,8 +108,9 @@ def read_table(
         As for `read_csv`; or .parquet, where pyarrow is installed.
     target : str or None
         As for `read_csv`.
-    target_kind : {"any", "numbers", "classes"}
-        What one target is: as its cells are; numbers; or names of classes, as they are spelled.
+    target_kind : {"any", "numbers", "classes", "lists"}
+        What one target is: as its cells are; numbers; names of classes, as they are spelled; or lists of
+        labels, such as "a;b", "a|b" or "a, b".
     text, category, number, ignore : str or iterables of str
         Columns to take as free text, as categories or as numbers (cells that are no numbers are then
         missing), and columns to leave out: a list of names, or "name,name".
@@ -131,7 +135,7 @@ def read_table(
     targets = named_targets(source.header, target)
     _check_names(source, targets, wished)
     features = without(source.header, [*targets, *wished.pop("ignore")])
-    frame, y = read_whole(
+    frame, y, lists = read_whole(
         source, features, targets, target_kind, verbatim=[*wished["text"], *wished["category"]]
     )
     least = usual_min_frequency(len(frame)) if min_frequency is None else min_frequency
@@ -142,12 +146,13 @@ def read_table(
     return Table(
         frame.select(kinds),
         y,
-        targets,
+        targets if lists is None else lists.labels,
         kinds,
         others,
         without(others, targets),
         least,
         (*_odd_header(source), *remarks),
+        lists,
     )
 
 
@@ -180,7 +185,7 @@ def read_table_features(
     check_columns(source, "feature column", feature_names)
     targets = if_all_there(source, target_names)
     kinds = {name: ColumnReading("category" if name in text_names else "number") for name in feature_names}
-    frame, y = read_whole(source, list(kinds), targets, target_kind, verbatim=text_names)
+    frame, y, _ = read_whole(source, list(kinds), targets, target_kind, verbatim=text_names)
     table = Table(frame, y, targets, kinds, without(source.header, kinds))
     _check_readable(source, table.frame, kinds)
     return table
@@ -192,6 +197,7 @@ def read_table_pieces(
     *,
     target_names: Sequence[str] = (),
     target_kind: TargetKind = "any",
+    target_list: ListTarget | None = None,
 ) -> Iterator[Table]:
     """Yield the columns that a trained model knows, some rows at a time, so that memory does not matter.
 
@@ -205,6 +211,8 @@ def read_table_pieces(
         Kept as y if the file has all of them; else y is None.
     target_kind : {"any", "numbers", "classes"}
         As for `read_table`.
+    target_list : ListTarget, optional
+        The column whose cells list the labels, instead of `target_names`.
 
     Yields
     ------
@@ -212,16 +220,21 @@ def read_table_pieces(
     """
     source = open_table(path)
     check_columns(source, "feature column", list(kinds))
-    targets = if_all_there(source, target_names)
+    targets = if_all_there(source, target_names if target_list is None else [target_list.column])
     numbers = [name for name, one in kinds.items() if one.kind in _NUMBERS]
-    whole = [name for name, one in kinds.items() if one.kind in ("category", "text")]
+    whole = [name for name, one in kinds.items() if KINDS[one.kind].parse is None]
     others = without(source.header, kinds)
     at = 0
     for piece in source.pieces([*kinds, *targets], numbers, [*whole, *targets]):
         frame = _with_gaps(piece.select(kinds), whole)
         _check_readable(source, frame, kinds, first=at)
-        y = read_targets(source, piece, targets, target_kind, first=at)
-        yield Table(frame, y, targets, dict(kinds), others)
+        if target_list is None or not targets:
+            y = read_targets(source, piece, targets, target_kind, first=at)
+            yield Table(frame, y, targets, dict(kinds), others)
+        else:
+            y, unknown = read_lists(piece.columns[-1], target_list)
+            remarks = _unknown_labels(target_list, unknown)
+            yield Table(frame, y, target_list.labels, dict(kinds), others, remarks=remarks)
         at += len(frame)
     if not at:
         raise _no_rows(source)
@@ -301,15 +314,26 @@ def read_whole(
     target_kind: TargetKind,
     *,
     verbatim: Sequence[str] = (),
-) -> tuple[Frame, Array | None]:
-    """Return the features, and the answers."""
+) -> tuple[Frame, Array | None, ListTarget | None]:
+    """Return the features, the answers, and the labels that a target of lists has."""
     if not features:
         raise source.wrong(None, "no feature columns (cells are separated by commas, tabs or semicolons).")
     whole = source.read([*features, *targets], [*verbatim, *targets])
     if not len(whole):
         raise _no_rows(source)
     frame = _with_gaps(whole.select(features), verbatim)
-    return frame, read_targets(source, whole, targets, target_kind)
+    if target_kind == "lists" and len(targets) == 1:
+        column = whole.select(targets).columns[0]
+        lists = find_labels(source, targets[0], column)
+        return frame, read_lists(column, lists)[0], lists
+    return frame, read_targets(source, whole, targets, target_kind), None
+
+
+def _unknown_labels(target: ListTarget, unknown: Sequence[str]) -> tuple[str, ...]:
+    if not unknown:
+        return ()
+    known = f"{quote(target.column)} lists labels that the model does not know"
+    return (f"Column {known}: {list_names(map(quote, unknown))}; no answer can have them.",)
 
 
 def _no_rows(source: TableSource) -> DataError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -12,11 +12,58 @@ from structlearn.core.wording import quote
 from structlearn.data.scalars import class_labels, number_problem, parse_labels
 from structlearn.data.tables.source import TableSource
 from structlearn.tables.detection import mixed_spelling
-from structlearn.tables.frame import MISSING, Frame, TextColumn
+from structlearn.tables.frame import MISSING, Column, Frame, TextColumn, merge_levels
+from structlearn.tables.list_map import SEPARATORS, count_items, find_separator, mark_items, split_items
 from structlearn.tables.spelling import parse_flags, parse_numbers
 
-#: What one target is: numbers or labels, as its cells are; numbers; or names of classes, as they are spelled.
-TargetKind: TypeAlias = Literal["any", "numbers", "classes"]
+#: What one target is: numbers or labels, as its cells are; numbers; names of classes, as they are spelled; or
+#: lists of labels.
+TargetKind: TypeAlias = Literal["any", "numbers", "classes", "lists"]
+
+
+class ListTarget(NamedTuple):
+    """One column whose cells list labels, such as "garden;pets".
+
+    column : its name
+    separator : what stands between labels
+    labels : the labels
+    """
+
+    column: str
+    separator: str
+    labels: list[str]
+
+
+def find_labels(source: TableSource, name: str, column: Column) -> ListTarget:
+    """Return the labels that the cells of a column list; DataError if it does not list several."""
+    column = _with_gaps(column)
+    levels = column.levels.tolist()
+    seen = (one for one in SEPARATORS if any(one in level for level in levels))
+    separator = find_separator(levels, column.counts, 1) or next(seen, "")
+    labels = (
+        count_items([split_items(level, separator) for level in levels], column.counts) if separator else ()
+    )
+    if len(labels) < 2:
+        what = "lists at most one label per row; several are separated, as in a;b, a|b or a, b"
+        raise source.wrong(
+            None, f"the target column {quote(name)} {what} (for a single one: train classify)."
+        )
+    return ListTarget(name, separator, sorted(labels))
+
+
+def read_lists(column: Column, target: ListTarget) -> tuple[Array, list[str]]:
+    """Return zeros and ones of shape (rows, labels), and labels that are none of the target's."""
+    column = _with_gaps(column)
+    lists = [split_items(level, target.separator) for level in column.levels.tolist()]
+    marks = np.append(mark_items(lists, target.labels), np.zeros((1, len(target.labels))), axis=0)
+    unknown = sorted({label for one in lists for label in one} - {*target.labels})
+    return marks[column.codes].astype(np.int64), unknown
+
+
+def _with_gaps(column: Column) -> TextColumn:
+    """Return a column that was read verbatim, with missing cells, which are empty lists."""
+    column = cast(TextColumn, column).seen()
+    return merge_levels(column.codes, column.levels.tolist())
 
 
 def read_targets(

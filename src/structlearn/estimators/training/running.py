@@ -80,7 +80,7 @@ class EstimatorTraining(Generic[S]):
         solver, stopping = self.solver_and_stopping()
         estimator.loss_ = estimator.chosen_loss().name
         if estimator.solver == "auto":
-            solver, stopping = self.solver_and_stopping(self.auto_for(problem))
+            solver = self.solver_for(estimator.loss_, self.auto_for(problem))
         if not getattr(solver, "takes_all_at_once", False):
             problem = problem.merged()
         objective = self.objective(problem)

@@ -66,9 +66,10 @@ def add_dense_squares(X: Array, squares: Array) -> None:
 def add_sparse_squares(data: Array, indptr: Array, squares: Array) -> None:
     """Do the same for the rows of a CSR matrix."""
     for r in range(squares.size):
+        x = data[indptr[r] : indptr[r + 1]]  # a slice, so that the loop vectorises
         total = 0.0
-        for at in range(indptr[r], indptr[r + 1]):
-            total += np.float64(data[at]) * np.float64(data[at])
+        for k in range(x.size):
+            total += np.float64(x[k]) * np.float64(x[k])
         squares[r] += total
 
 

@@ -118,37 +118,41 @@ def _room_for(sizes: Array) -> WorkingColumns:
 
 
 def _pick_columns(X: sparse.csr_matrix, chosen: Array) -> WorkingColumns:
-    """Return columns of a CSR matrix, by two passes over its entries."""
+    """Return columns of a CSR matrix."""
     place = np.full(X.shape[1], -1, dtype=np.int32)
     place[chosen] = np.arange(chosen.size)
-    sizes = np.zeros(chosen.size, dtype=np.int64)
-    _count_entries(X.indices, place, sizes)
-    columns = _room_for(sizes)
-    _pick_entries(X.data, X.indices, X.indptr, place, columns.start[:-1].copy(), columns)
+    indices = X.indices.view(f"u{X.indices.itemsize}")  # none counts from the end
+    entries = np.empty(X.nnz, dtype=X.indptr.dtype)
+    owners, rows = np.empty((2, X.nnz), dtype=np.int32)
+    count = _find_entries(indices, X.indptr, place, entries, owners, rows)
+    columns = _room_for(np.bincount(owners[:count], minlength=chosen.size))
+    _put_entries(X.data, entries[:count], owners, rows, columns.start[:-1].copy(), columns)
     return columns
 
 
 @leaf
-def _count_entries(indices: Array, place: Array, count: Array) -> None:
-    """Add to count_k the number of entries of the column whose place is k."""
-    for at in range(indices.size):
-        k = place[indices[at]]
-        if k >= 0:
-            count[k] += 1
-
-
-@leaf
-def _pick_entries(
-    data: Array, indices: Array, indptr: Array, place: Array, free: Array, columns: WorkingColumns
-) -> None:
-    """Write the entries of the columns that have a place k, from free_k on, which moves on."""
+def _find_entries(
+    indices: Array, indptr: Array, place: Array, entries: Array, owners: Array, rows: Array
+) -> int:
+    """List the entries of the columns that have a place, with this and their rows; return their number."""
+    count = 0
     for i in range(indptr.size - 1):
         for at in range(indptr[i], indptr[i + 1]):
             k = place[indices[at]]
-            if k >= 0:
-                columns.values[free[k]] = data[at]
-                columns.rows[free[k]] = i
-                free[k] += 1
+            entries[count], owners[count], rows[count] = at, k, i  # written over unless k is a place
+            count += 1 if k >= 0 else 0
+    return count
+
+
+@leaf
+def _put_entries(
+    data: Array, entries: Array, owners: Array, rows: Array, free: Array, columns: WorkingColumns
+) -> None:
+    """Write each entry into the column k that owns it, at free_k, which moves on."""
+    for q in range(entries.size):
+        at = free[owners[q]]
+        columns.values[at], columns.rows[at] = data[entries[q]], rows[q]
+        free[owners[q]] = at + 1
 
 
 @leaf
