@@ -45,6 +45,7 @@ from structlearn.alignment.gold.vectors import (
     known_vectors,
     nearest_links,
 )
+from structlearn.alignment.gold.votes import Votes, voted_pairs, votes_of
 from structlearn.alignment.gold.words import GoldWords, count_gold_words, gold_surplus, no_gold_words
 from structlearn.alignment.links import Aligned, Link, Links, table_links
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
@@ -129,6 +130,8 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     aer_, text_aer_ : float or None
         Those of the chosen one: on new pairs, and on pairs of the text that the statistics are of, where the
         gold pairs were counted with it. With `statistics`, `aer_` is of pairs as these know them.
+    n_voters_ : int
+        Other aligners whose links the model weighs.
     vectors_, mapped_ : pair of WordVectors, MappedVectors
         Those of words that the statistics know, in one space; and what is known of a map that was learned.
     slope_ : float
@@ -174,6 +177,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         statistics: AlignmentStatistics | None = None,
         vectors: Vectors | None = None,
         earlier: Aligner | None = None,
+        votes: Votes | None = None,
     ) -> Aligner:
         """Train.
 
@@ -193,6 +197,10 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         earlier : Aligner, optional
             A model of earlier text that this text continues: its counts go on, and its text's form holds.
             Of its gold links nothing is kept.
+        votes : sequence of voters, optional
+            Links of other aligners for the pairs with gold links: of each voter a sequence of sets, of
+            `Links`, or of dicts from links to scores between 0 and 1. Gold links learn what they are worth,
+            and new pairs are aligned with votes of the same aligners.
 
         """
         if links is not None and len(links) != len(pairs):
@@ -202,7 +210,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
                 "Statistics are used as they are, an earlier model is continued; give one of them."
             )
         self._check(vectors)
+        if votes and links is None:
+            raise ValueError("Gold links learn what votes are worth; give links, or no votes.")
         pairs, bitext = self._split_text(pairs, bitext, earlier)
+        pairs = list(voted_pairs(pairs, votes))
+        self.n_voters_ = max((len(votes_of(pair)) for pair in pairs), default=0)
         limit = LengthLimit(self.max_length)
         admitted = [limit.admits(*pair) for pair in pairs]
         pairs = list(compress(pairs, admitted))
@@ -211,7 +223,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         ] or None
         if gold_links and not any(one.sure for one in gold_links):
             warnings.warn(_NOTHING_SURE, stacklevel=2)
-            gold_links = None
+            gold_links, self.n_voters_ = None, 0
         more = (pair for pair in bitext if limit.admits(*pair))
         text = self._find_forms(pairs, more, statistics, earlier)
         before = None if earlier is None else earlier.statistics_
@@ -306,7 +318,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         if surplus is not None:
             told = count_gold_words(lexicon, features.bitext, surplus)
         self.gold_words_ = told
-        self.feature_names_ = link_feature_names(vectors=self.vectors_ is not None, taught=True)
+        self.feature_names_ = link_feature_names(
+            vectors=self.vectors_ is not None, taught=True, voters=self.n_voters_
+        )
         return self.features(pairs, surplus)
 
     def _learn(self, gold: GoldViews, links: Sequence[Links], gap: float) -> Setting:
@@ -335,20 +349,26 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
 
     # ---- prediction ---------------------------------------------------------------------------------
 
-    def predict(self, pairs: Iterable[Words]) -> list[frozenset[Link]]:
-        """Return the links of each pair."""
-        return [frozenset(one.links) for one in self.align(pairs)]
+    def predict(self, pairs: Iterable[Words], votes: Votes | None = None) -> list[frozenset[Link]]:
+        """Return the links of each pair; `votes` as in training."""
+        return [frozenset(one.links) for one in self.align(pairs, votes=votes)]
 
-    def predict_scores(self, pairs: Iterable[Words]) -> list[dict[Link, float]]:
+    def predict_scores(self, pairs: Iterable[Words], votes: Votes | None = None) -> list[dict[Link, float]]:
         """Return the links of each pair with confidences between 0 and 1."""
-        return [dict(zip(one.links, one.confidence)) for one in self.align(pairs, scores=True)]
+        return [dict(zip(one.links, one.confidence)) for one in self.align(pairs, scores=True, votes=votes)]
 
-    def align(self, pairs: Iterable[Words], *, scores: bool = False) -> Iterator[Aligned]:
-        """Stream the pairs, aligned, with confidences if `scores`."""
+    def align(
+        self, pairs: Iterable[Words], *, scores: bool = False, votes: Votes | None = None
+    ) -> Iterator[Aligned]:
+        """Stream the pairs, aligned, with confidences if `scores`.
+
+        `votes` are the links of each voter that the model was trained with.
+        """
         check_is_fitted(self, "weights_")
         limit = LengthLimit(self.max_length)
         nothing: Words = ([], [])
-        short = (pair if limit.admits(*pair) else nothing for pair in map(self.split, pairs))
+        voted = voted_pairs(map(self.split, pairs), votes)
+        short = (pair if limit.admits(*pair) else nothing for pair in voted)
         with in_order(self.n_jobs) as run:
             for found in run(lambda batch: list(self._align(batch, scores)), batches(short)):
                 yield from found
@@ -370,14 +390,17 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         if is_rule(self.weights_, names):
             edges = scores_of_rule(statistics, written, self.weights_, names)
         else:
-            features = edge_features(statistics, written, self.vectors_, self.gold_words_)
+            features = self._features(written)
             edges = scores_of_features(features, names, features.F @ self.weights_)
         return link_identical(edges, written, statistics.lexicon, 0.5 / self.slope_)
 
     def features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
         """Return the features of all edges of the pairs; `surplus` is what their gold links have told."""
-        written = [self.write_pair(pair) for pair in pairs]
-        return edge_features(self.statistics_, written, self.vectors_, self.gold_words_, surplus)
+        return self._features([self.write_pair(pair) for pair in pairs], surplus)
+
+    def _features(self, written: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
+        known = self.statistics_, written, self.vectors_, self.gold_words_
+        return edge_features(*known, surplus, self.n_voters_)
 
     def save(self, path: str | Path) -> None:
         """Write the model as one safetensors file: statistics, weights, and the rest as JSON."""

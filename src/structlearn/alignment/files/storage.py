@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 _SIDES = ("source", "target")
 _RATE = float | None
-_FITTED = {"slope_": number, "aer_": _RATE, "text_aer_?": _RATE, "feature_names_": list[str]}
+_FITTED = {
+    **{"slope_": number, "aer_": _RATE, "text_aer_?": _RATE, "feature_names_": list[str]},
+    "n_voters_?": int,
+}
 _FITTED_NAMES = tuple(name.removesuffix("?") for name in _FITTED)
 
 
@@ -87,6 +90,9 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         aligner.structure_ = build(header["structure"])
         for name in _FITTED_NAMES:
             setattr(aligner, name, header["fitted"].get(name))
+        aligner.n_voters_ = aligner.n_voters_ or 0
+        if not 0 <= aligner.n_voters_ <= weights.size:
+            raise ValueError("it has weights of fewer voters than it says")
         aligner.confidence_ = _confidence(header["fitted"])
         told = file.load_all("gold.")
         aligner.gold_words_ = read_gold_words(aligner.statistics_.lexicon, told) if told else None
@@ -96,7 +102,9 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     if weights.size != len(aligner.feature_names_):
         raise damage_error(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
     named = dict(zip(aligner.feature_names_, weights))
-    aligner.feature_names_ = link_feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
+    aligner.feature_names_ = link_feature_names(
+        vectors=aligner.vectors_ is not None, taught=bool(told), voters=aligner.n_voters_
+    )
     if not named.keys() <= set(aligner.feature_names_):
         raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
     aligner.weights_ = np.array([named.get(name, 0.0) for name in aligner.feature_names_])

@@ -24,6 +24,7 @@ from structlearn.alignment.gold.gold_pairs import GoldPairs
 from structlearn.alignment.gold.learning import Setting, fit_links
 from structlearn.alignment.gold.scores import Cells, ScoredEdges, best_cells, scores_of_features
 from structlearn.alignment.gold.vectors import Words
+from structlearn.alignment.gold.votes import kept_votes
 from structlearn.alignment.links import Links
 from structlearn.alignment.statistics.lexicon import Lexicon
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
@@ -168,7 +169,8 @@ def drop_words(pairs: Sequence[Words], links: Sequence[Links], surplus: Sequence
     for pair, known, table in zip(pairs, links, surplus):
         share = rng.uniform(0.0, _LOST)
         rows, columns = (_words_to_keep(len(side), share, rng) for side in pair)
-        found.pairs.append(([pair[0][i] for i in rows], [pair[1][j] for j in columns]))
+        words = [pair[0][i] for i in rows], [pair[1][j] for j in columns]
+        found.pairs.append(kept_votes(pair, words, rows, columns))
         found.links.append(_links_between(known, rows, columns))
         tables.append(table[np.ix_(rows, columns)].ravel())
     return found._replace(surplus=np.concatenate(tables))
