@@ -25,18 +25,26 @@ if TYPE_CHECKING:
 
 
 class FilePair(NamedTuple):
-    """A sentence and its translation, their line (from 1), and their links and votes if known."""
+    """A sentence and its translation, the line (from 1) where they are found, and their links if known."""
 
     number: int
     source: list[str]
     target: list[str]
     links: Links | None = None
+
+    def words(self) -> Words:
+        """Return the words of both sides."""
+        return self.source, self.target
+
+
+class VotedFilePair(FilePair):
+    """A pair with the links of other aligners."""
+
     votes: tuple[Scores, ...] = ()
 
     def words(self) -> Words:
         """Return the words of both sides, with the votes."""
-        sides = self.source, self.target
-        return cast("Words", VotedPair.of(sides, self.votes)) if self.votes else sides
+        return cast("Words", VotedPair.of((self.source, self.target), self.votes))
 
 
 class WrittenPair(NamedTuple):

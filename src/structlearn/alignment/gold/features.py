@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.context import CONTEXT, fill_context
+from structlearn.alignment.gold.readings import AGAIN
 from structlearn.alignment.gold.rivals import best_others, best_two, value_at
 from structlearn.alignment.gold.vectors import Vectors, Words, in_context
 from structlearn.alignment.gold.votes import fill_votes, vote_names, vote_tables
@@ -71,10 +72,16 @@ class EdgeFeatures(NamedTuple):
     mean: Array  # (n_cells,)
 
 
-def link_feature_names(*, vectors: bool = False, taught: bool = False, voters: int = 0) -> list[str]:
-    """Return the names of the features, in order; with those of word vectors, of gold links and of votes."""
+def link_feature_names(
+    *, vectors: bool = False, taught: bool = False, voters: int = 0, again: bool = False
+) -> list[str]:
+    """Return the names of the features, in order.
+
+    With those of word vectors; those learned from gold links, and of votes; and those of a second reading.
+    """
     names = [*FEATURES, *(COSINES if vectors else ())]
-    return [*names, *CONTEXT, *GOLD, *vote_names(voters)] if taught else names
+    told = [*CONTEXT, *GOLD, *vote_names(voters)] if taught else []
+    return [*names, *told, *(AGAIN if again else ())]
 
 
 def edge_features(

@@ -45,6 +45,7 @@ class VoteFiles:
 
     def beside(self, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
         """Yield the pairs with their votes; DataError if a file has another number of lines."""
+        from structlearn.alignment.files.pair_files import VotedFilePair
         from structlearn.alignment.links import read_aligned
         from structlearn.data import DataError
 
@@ -60,7 +61,9 @@ class VoteFiles:
                     if row is None:
                         raise DataError.at(path, n, "the file ends here, but there are more sentence pairs.")
                 found = [_scores(path, pair, *row) for path, row in zip(self.votes, rows) if row is not None]
-                yield pair._replace(votes=tuple(found))
+                voted = VotedFilePair(*pair)
+                voted.votes = tuple(found)
+                yield voted
             for path, voter in zip(self.votes, voters):
                 if next(voter, None) is not None:
                     raise DataError.at(path, n + 1, f"there are only {n} sentence pairs.")
