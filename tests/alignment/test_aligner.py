@@ -74,7 +74,7 @@ def test_features_are_what_their_names_say(rule):
 
 
 def test_without_gold_links_are_where_the_mean_is_above_a_half(rule, pairs, monkeypatch):
-    monkeypatch.setattr("structlearn.alignment.aligner.link_identical", lambda edges, *more: edges)
+    monkeypatch.setattr("structlearn.alignment.linking.link_identical", lambda edges, *more: edges)
     bitext = rule.statistics_.encode(pairs)
     tables = by_pair(bitext, rule.statistics_.posteriors(bitext))
     assert rule.predict(pairs) == [table_links(one.mean() > 0.5) for one in tables]
@@ -216,7 +216,7 @@ def test_vectors_add_cosines(rule, pairs, links, tmp_path):
         WordVectors(["unseen", *side], np.pad(M, ((1, 0), (0, 0)))) for side, M in zip(words, sides)
     )
     found = Aligner(**PARAMETERS).fit(pairs[:30], links[:30], statistics=rule.statistics_, vectors=vectors)
-    assert found.feature_names_ == link_feature_names(vectors=True, taught=True)
+    assert found.feature_names_ == link_feature_names(vectors=True, taught=True, again=True)
     source, target = [*pairs[0][0], "?!?"], pairs[0][1]
     features = found.features([([], ["x"]), (source, target)]).F.reshape(len(source), len(target), -1)
     cosine = vectors[0].of(source) @ vectors[1].of(target).T
@@ -341,6 +341,8 @@ def entry(name, place, value):
         (table("source.words", np.frombuffer(b'["a", 3]', dtype=np.uint8)), "words of the source"),
         (lambda header, tensors: tensors.pop("statistics.target.counts"), "it lacks the table target.counts"),
         (lambda header, tensors: tensors.update(weights=np.zeros(3)), "3 weights of"),
+        (lambda header, tensors: tensors.update({"first.weights": np.zeros(3)}), "has 3 weights"),
+        (lambda header, tensors: header["fitted"].update(n_voters_=1 << 40), "fewer voters"),
         (
             lambda header, tensors: header["fitted"].update(slope_="steep"),
             "slope_ must be a finite number",
@@ -428,7 +430,7 @@ def test_files_of_before_have_fewer_features(aligner, pairs, tmp_path):
         for name in ("statistics.forward", "statistics.reverse"):
             tensors[f"{name}.jumps"] = tensors[f"{name}.jumps"][-2].copy()
             del tensors[f"{name}.visits"], tensors[f"{name}.classes"]
-        for name in [name for name in tensors if name.startswith("gold.")]:
+        for name in [name for name in tensors if name.startswith(("gold.", "first."))]:
             del tensors[name]
 
     rewrite(tmp_path / "model.st", older)

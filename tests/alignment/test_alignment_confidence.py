@@ -61,7 +61,7 @@ def test_evidence_is_what_its_names_say(rule):
 
 
 def test_scores_of_the_rule_are_those_of_all_features(rule, pairs, monkeypatch):
-    monkeypatch.setattr("structlearn.alignment.aligner.link_identical", lambda edges, *more: edges)
+    monkeypatch.setattr("structlearn.alignment.linking.link_identical", lambda edges, *more: edges)
     found = rule.score_edges(pairs[:20])
     features = rule.features(pairs[:20])
     np.testing.assert_allclose(found.theta, features.F @ rule.weights_, atol=1e-6)

@@ -59,7 +59,8 @@ def test_pieces_of_gold_pairs_have_their_links_and_features():
     links = [near_the_diagonal(len(e), len(f), rng, 1) for e, f in pairs]
     features = edge_features(Aligner().fit(pairs).statistics_, pairs)
     gold = gold_of(features, links, Matching(capacities=(2, 2)))
-    pieces, pair = in_pieces(gold, links)
+    pieces = in_pieces(gold, links)
+    pair = pieces.pair
     assert len(pair) > len(pairs)
     for k in range(len(pairs)):
         own = np.flatnonzero(pair == k)

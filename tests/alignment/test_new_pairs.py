@@ -89,7 +89,12 @@ def test_text_is_read_until_it_is_much():
 
 def test_views_of_gold_pairs():
     shapes = np.array([[1, 2], [2, 2], [1, 1]])
-    text = GoldPairs(EdgeTables(np.zeros((7, 1)), shapes), [np.zeros(shape) for shape in shapes], [])
+    text = GoldPairs(
+        EdgeTables(np.zeros((7, 1)), shapes),
+        [np.zeros(shape) for shape in shapes],
+        [],
+        np.arange(len(shapes)),
+    )
     views = GoldViews.of(text, np.ones((7, 1)))
     assert [table.max() for table in views.mix().X] == [0, 1, 0]
     assert [table.max() for table in views.both().X] == [0, 0, 0, 1, 1, 1]

@@ -6,9 +6,9 @@ theta_ij = <w, x_ij>,    links = argmax over matchings z of <theta, z>
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, pairwise
+from itertools import chain, compress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,27 +17,20 @@ import numpy as np
 
 from structlearn.alignment.files.storage import read_aligner, write_aligner
 from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, held_out_weights
-from structlearn.alignment.gold.features import STRONG, EdgeFeatures, edge_features, link_feature_names
+from structlearn.alignment.gold.features import STRONG, EdgeFeatures, link_feature_names
 from structlearn.alignment.gold.gold_pairs import GoldViews, check_links, gold_of
-from structlearn.alignment.gold.identical import link_identical
 from structlearn.alignment.gold.learning import (
     LEARNERS,
     Setting,
     Validation,
     choose_setting,
     confidence_slope,
-    fit_links,
+    reread,
     settings_of,
 )
 from structlearn.alignment.gold.new_pairs import OtherText, features_as_new, other_text
 from structlearn.alignment.gold.other_kind import linked_shares
-from structlearn.alignment.gold.scores import (
-    ScoredEdges,
-    best_cells,
-    is_rule,
-    scores_of_features,
-    scores_of_rule,
-)
+from structlearn.alignment.gold.readings import AGAIN
 from structlearn.alignment.gold.vectors import (
     MappedVectors,
     Vectors,
@@ -45,17 +38,17 @@ from structlearn.alignment.gold.vectors import (
     known_vectors,
     nearest_links,
 )
+from structlearn.alignment.gold.votes import Votes, voted_pairs, votes_of
 from structlearn.alignment.gold.words import GoldWords, count_gold_words, gold_surplus, no_gold_words
-from structlearn.alignment.links import Aligned, Link, Links, table_links
+from structlearn.alignment.linking import LinkDrawing
+from structlearn.alignment.links import Link, Links, table_links
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
 from structlearn.alignment.text.balance import link_threshold, surplus
-from structlearn.alignment.text.bitext import batches
 from structlearn.alignment.text.pairs import LengthLimit
 from structlearn.alignment.text_statistics import TextStatistics
 from structlearn.alignment.uses.uses import AlignerUses
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
-from structlearn.core.threads import in_order
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
 from structlearn.solvers.checkpoint import Checkpoint
@@ -68,7 +61,7 @@ _NOTHING_SURE = "No gold link is sure: they teach nothing, and links are drawn a
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
+class Aligner(LinkDrawing, CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     """Word aligner, trained on raw bitext and, if there are any, on gold links.
 
     Parameters
@@ -122,6 +115,8 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     forms_ : pair of TextForm
         How the words of both sides are looked up.
     weights_ : ndarray of shape (n_features,), named by `feature_names_`
+    first_weights_ : ndarray, or None without gold links
+        Those of the first reading, of the features that do not begin with "again".
     structure_ : Matching
     certificate_ : Certificate, or None without training on links
     validation_ : list of Validation
@@ -129,6 +124,8 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     aer_, text_aer_ : float or None
         Those of the chosen one: on new pairs, and on pairs of the text that the statistics are of, where the
         gold pairs were counted with it. With `statistics`, `aer_` is of pairs as these know them.
+    n_voters_ : int
+        Other aligners whose links the model weighs.
     vectors_, mapped_ : pair of WordVectors, MappedVectors
         Those of words that the statistics know, in one space; and what is known of a map that was learned.
     slope_ : float
@@ -174,6 +171,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         statistics: AlignmentStatistics | None = None,
         vectors: Vectors | None = None,
         earlier: Aligner | None = None,
+        votes: Votes | None = None,
     ) -> Aligner:
         """Train.
 
@@ -193,6 +191,10 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         earlier : Aligner, optional
             A model of earlier text that this text continues: its counts go on, and its text's form holds.
             Of its gold links nothing is kept.
+        votes : sequence of voters, optional
+            Links of other aligners for the pairs with gold links: of each voter a sequence of sets, of
+            `Links`, or of dicts from links to scores between 0 and 1. Gold links learn what they are worth,
+            and new pairs are aligned with votes of the same aligners.
 
         """
         if links is not None and len(links) != len(pairs):
@@ -202,7 +204,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
                 "Statistics are used as they are, an earlier model is continued; give one of them."
             )
         self._check(vectors)
+        if votes and links is None:
+            raise ValueError("Gold links learn what votes are worth; give links, or no votes.")
         pairs, bitext = self._split_text(pairs, bitext, earlier)
+        pairs = list(voted_pairs(pairs, votes))
+        self.n_voters_ = max((len(votes_of(pair)) for pair in pairs), default=0)
         limit = LengthLimit(self.max_length)
         admitted = [limit.admits(*pair) for pair in pairs]
         pairs = list(compress(pairs, admitted))
@@ -211,7 +217,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         ] or None
         if gold_links and not any(one.sure for one in gold_links):
             warnings.warn(_NOTHING_SURE, stacklevel=2)
-            gold_links = None
+            gold_links, self.n_voters_ = None, 0
         more = (pair for pair in bitext if limit.admits(*pair))
         text = self._find_forms(pairs, more, statistics, earlier)
         before = None if earlier is None else earlier.statistics_
@@ -275,6 +281,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.weights_[self.feature_names_.index("constant")] = -self._threshold() / STRONG
         self.weights_[self.feature_names_.index("mean")] = 1.0 / STRONG
         self.structure_ = Matching(capacities=(self.fertility or _UNBOUND,) * 2)
+        self.first_weights_: Array | None = None
         self.slope_ = 1.0
         self.confidence_ = USUAL
         self.gold_words_: GoldWords | None = None
@@ -306,7 +313,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         if surplus is not None:
             told = count_gold_words(lexicon, features.bitext, surplus)
         self.gold_words_ = told
-        self.feature_names_ = link_feature_names(vectors=self.vectors_ is not None, taught=True)
+        self.feature_names_ = link_feature_names(
+            vectors=self.vectors_ is not None, taught=True, voters=self.n_voters_
+        )
         return self.features(pairs, surplus)
 
     def _learn(self, gold: GoldViews, links: Sequence[Links], gap: float) -> Setting:
@@ -320,8 +329,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             _, self.aer_, self.text_aer_ = self.validation_[0]
         best = best.with_gap(gap)
         pairs = gold.both()
-        self.weights_, self.certificate_, self.history_, _ = fit_links(pairs, best, **shared)
-        self.slope_ = confidence_slope(self.weights_, pairs)
+        again = reread(pairs, **shared)
+        model = again.fit(best, **shared)
+        self.weights_, self.certificate_, self.history_, _, self.first_weights_ = model
+        self.feature_names_ += AGAIN if again.first is not None else ()
+        self.slope_ = confidence_slope(again.gold.X.rows @ self.weights_, pairs)
         return best
 
     def _model_parameters(self) -> dict[str, Any]:
@@ -332,52 +344,6 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             "max_passes": self.max_passes,
             "random_state": self.random_state,
         }
-
-    # ---- prediction ---------------------------------------------------------------------------------
-
-    def predict(self, pairs: Iterable[Words]) -> list[frozenset[Link]]:
-        """Return the links of each pair."""
-        return [frozenset(one.links) for one in self.align(pairs)]
-
-    def predict_scores(self, pairs: Iterable[Words]) -> list[dict[Link, float]]:
-        """Return the links of each pair with confidences between 0 and 1."""
-        return [dict(zip(one.links, one.confidence)) for one in self.align(pairs, scores=True)]
-
-    def align(self, pairs: Iterable[Words], *, scores: bool = False) -> Iterator[Aligned]:
-        """Stream the pairs, aligned, with confidences if `scores`."""
-        check_is_fitted(self, "weights_")
-        limit = LengthLimit(self.max_length)
-        nothing: Words = ([], [])
-        short = (pair if limit.admits(*pair) else nothing for pair in map(self.split, pairs))
-        with in_order(self.n_jobs) as run:
-            for found in run(lambda batch: list(self._align(batch, scores)), batches(short)):
-                yield from found
-        limit.warn("have no links")
-
-    def _align(self, batch: Sequence[Words], scores: bool) -> Iterator[Aligned]:
-        edges = self.score_edges(batch)
-        linked = best_cells(self.structure_, edges)
-        links = list(zip(linked.i.tolist(), linked.j.tolist()))
-        sure = self._sureness(edges, linked).tolist() if scores else []
-        ends = np.searchsorted(linked.pair, np.arange(len(batch) + 1)).tolist()
-        for first, last in pairwise(ends):
-            yield Aligned(links[first:last], sure[first:last])
-
-    def score_edges(self, pairs: Sequence[Words]) -> ScoredEdges:
-        """Return the scores of all edges of the pairs."""
-        written = [self.write_pair(pair) for pair in pairs]
-        statistics, names = self.statistics_, self.feature_names_
-        if is_rule(self.weights_, names):
-            edges = scores_of_rule(statistics, written, self.weights_, names)
-        else:
-            features = edge_features(statistics, written, self.vectors_, self.gold_words_)
-            edges = scores_of_features(features, names, features.F @ self.weights_)
-        return link_identical(edges, written, statistics.lexicon, 0.5 / self.slope_)
-
-    def features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
-        """Return the features of all edges of the pairs; `surplus` is what their gold links have told."""
-        written = [self.write_pair(pair) for pair in pairs]
-        return edge_features(self.statistics_, written, self.vectors_, self.gold_words_, surplus)
 
     def save(self, path: str | Path) -> None:
         """Write the model as one safetensors file: statistics, weights, and the rest as JSON."""

@@ -7,6 +7,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from structlearn.alignment.gold.vectors import Words
+from structlearn.alignment.gold.votes import with_votes_of
 from structlearn.alignment.statistics.memory_plan import MemoryPlan
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
 from structlearn.alignment.text.bitext import Bitext, checked_pair
@@ -164,9 +165,9 @@ class TextStatistics:
         unknown = sum(int((side.tokens == len(words)).sum()) for side, words in sides)
         return unknown, sum(side.tokens.size for side, _ in sides)
 
-    def write_pair(self, pair: Words) -> tuple[list[str], list[str]]:
-        """Return the words as the statistics have them."""
-        return self._write(*self.split(pair))
+    def write_pair(self, pair: Words) -> Words:
+        """Return the words as the statistics have them, with the votes of the pair."""
+        return with_votes_of(pair, self._write(*self.split(pair)))
 
     def _write(self, source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[str]]:
         try:

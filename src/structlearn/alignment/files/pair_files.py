@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from structlearn.alignment.files.tmx import LINKS, Languages, both_segments, read_units, written_units
+from structlearn.alignment.gold.votes import VotedPair
 from structlearn.alignment.links import Links, links_at
 from structlearn.alignment.text.pairs import AT_BLANKS, Splits, file_lines, read_tab_pairs
 from structlearn.alignment.text.tokenizers import SplitText
@@ -18,6 +19,10 @@ from structlearn.data.compression import inner_name
 from structlearn.storage.errors import StrPath
 from structlearn.storage.schema import read_json
 
+if TYPE_CHECKING:
+    from structlearn.alignment.gold.vectors import Words
+    from structlearn.alignment.gold.votes import Scores
+
 
 class FilePair(NamedTuple):
     """A sentence and its translation, the line (from 1) where they are found, and their links if known."""
@@ -26,6 +31,20 @@ class FilePair(NamedTuple):
     source: list[str]
     target: list[str]
     links: Links | None = None
+
+    def words(self) -> Words:
+        """Return the words of both sides."""
+        return self.source, self.target
+
+
+class VotedFilePair(FilePair):
+    """A pair with the links of other aligners."""
+
+    votes: tuple[Scores, ...] = ()
+
+    def words(self) -> Words:
+        """Return the words of both sides, with the votes."""
+        return cast("Words", VotedPair.of((self.source, self.target), self.votes))
 
 
 class WrittenPair(NamedTuple):

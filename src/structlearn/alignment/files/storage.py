@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import numpy as np
 
 from structlearn.alignment.gold.confidence import EVIDENCE, USUAL
 from structlearn.alignment.gold.features import link_feature_names
+from structlearn.alignment.gold.readings import AGAIN
 from structlearn.alignment.gold.vectors import Vectors, WordVectors
 from structlearn.alignment.gold.words import gold_word_arrays, read_gold_words
 from structlearn.alignment.statistics.jumps import WIDEST
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 
 _SIDES = ("source", "target")
 _RATE = float | None
-_FITTED = {"slope_": number, "aer_": _RATE, "text_aer_?": _RATE, "feature_names_": list[str]}
+_FITTED = {
+    **{"slope_": number, "aer_": _RATE, "text_aer_?": _RATE, "feature_names_": list[str]},
+    "n_voters_?": int,
+}
 _FITTED_NAMES = tuple(name.removesuffix("?") for name in _FITTED)
 
 
@@ -63,6 +67,8 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
         tensors[f"vectors.{name}.matrix"] = side.matrix
     if aligner.gold_words_ is not None:
         tensors |= {f"gold.{name}": value for name, value in gold_word_arrays(aligner.gold_words_).items()}
+    if aligner.first_weights_ is not None:
+        tensors["first.weights"] = aligner.first_weights_
     tensors |= {"weights": aligner.weights_, "history": history_array(aligner.history_)}
     write_model(path, header, tensors)
 
@@ -87,6 +93,9 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         aligner.structure_ = build(header["structure"])
         for name in _FITTED_NAMES:
             setattr(aligner, name, header["fitted"].get(name))
+        aligner.n_voters_ = aligner.n_voters_ or 0
+        if not 0 <= aligner.n_voters_ <= weights.size:
+            raise ValueError("it has weights of fewer voters than it says")
         aligner.confidence_ = _confidence(header["fitted"])
         told = file.load_all("gold.")
         aligner.gold_words_ = read_gold_words(aligner.statistics_.lexicon, told) if told else None
@@ -95,11 +104,21 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
             aligner.certificate_ = read_certificate(header["certificate"])
     if weights.size != len(aligner.feature_names_):
         raise damage_error(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
+    first = file.load_all("first.").get("weights")
     named = dict(zip(aligner.feature_names_, weights))
-    aligner.feature_names_ = link_feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
+    named_first = {} if first is None else dict(zip(aligner.feature_names_, first))
+    kinds: dict[str, Any] = {"vectors": aligner.vectors_ is not None, "taught": bool(told)}
+    kinds["voters"] = aligner.n_voters_
+    aligner.feature_names_ = link_feature_names(**kinds, again=first is not None)
+    if first is not None and first.shape != (weights.size - len(AGAIN),):
+        raise damage_error(path, f"its first reading has {first.size} weights")
     if not named.keys() <= set(aligner.feature_names_):
         raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
     aligner.weights_ = np.array([named.get(name, 0.0) for name in aligner.feature_names_])
+    if first is not None:
+        aligner.first_weights_ = np.array(
+            [named_first.get(name, 0.0) for name in link_feature_names(**kinds)]
+        )
     return aligner
 
 

@@ -21,9 +21,11 @@ import numpy as np
 
 from structlearn.alignment.gold.features import EdgeFeatures
 from structlearn.alignment.gold.gold_pairs import GoldPairs
-from structlearn.alignment.gold.learning import Setting, fit_links
+from structlearn.alignment.gold.learning import Setting, reread
+from structlearn.alignment.gold.readings import Readings
 from structlearn.alignment.gold.scores import Cells, ScoredEdges, best_cells, scores_of_features
 from structlearn.alignment.gold.vectors import Words
+from structlearn.alignment.gold.votes import kept_votes
 from structlearn.alignment.links import Links
 from structlearn.alignment.statistics.lexicon import Lexicon
 from structlearn.alignment.statistics.statistics import AlignmentStatistics
@@ -168,7 +170,8 @@ def drop_words(pairs: Sequence[Words], links: Sequence[Links], surplus: Sequence
     for pair, known, table in zip(pairs, links, surplus):
         share = rng.uniform(0.0, _LOST)
         rows, columns = (_words_to_keep(len(side), share, rng) for side in pair)
-        found.pairs.append(([pair[0][i] for i in rows], [pair[1][j] for j in columns]))
+        words = [pair[0][i] for i in rows], [pair[1][j] for j in columns]
+        found.pairs.append(kept_votes(pair, words, rows, columns))
         found.links.append(_links_between(known, rows, columns))
         tables.append(table[np.ix_(rows, columns)].ravel())
     return found._replace(surplus=np.concatenate(tables))
@@ -190,13 +193,15 @@ def _links_between(links: Links, rows: Array, columns: Array) -> Links:
 
 
 #: Places of gold pairs, and weights of a model that has not seen them.
-HeldOut = list[tuple[Array, Array]]
+HeldOut = list[tuple[Array, Readings]]
 
 
 def held_out_weights(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> HeldOut:
     """Yield parts of the gold pairs in order, each with weights learned from the others."""
     parts = np.array_split(np.arange(len(gold.X)), min(folds, len(gold.X)))
-    return [(part, fit_links(gold, setting, part, **parameters).weights) for part in parts]
+    return [
+        (part, reread(gold, part, **parameters).fit(setting, part, **parameters).readings) for part in parts
+    ]
 
 
 class CalibratedLinks:
@@ -212,7 +217,7 @@ class CalibratedLinks:
 
         def score_edges(self, pairs: Sequence[Words]) -> ScoredEdges: ...
         def features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures: ...
-        def write_pair(self, pair: Words) -> tuple[list[str], list[str]]: ...
+        def write_pair(self, pair: Words) -> Words: ...
 
     def confidences(self, pairs: Sequence[Words]) -> list[Array]:
         """Return the (m, n) table of each pair.
@@ -264,13 +269,17 @@ class CalibratedLinks:
     ) -> tuple[Array, Array]:
         """Return the evidence of links that models draw in unseen pairs, and whether they are right."""
         tables = features.bitext.tables(features.F)
-        scores = [tables[k] @ weights for part, weights in held_out for k in part]
+        scores = [_scores_of_table(readings, tables[k]) for part, readings in held_out for k in part]
         found = [self.structure_.decode(self.structure_.maximize(theta)) for theta in scores]
         right = [one.tables(theta.shape)[1] for one, theta in zip(links, scores)]
         cells = Cells.of(features.bitext, np.flatnonzero(_end_to_end(found)))
         edges = scores_of_features(features, self.feature_names_, _end_to_end(scores))
         rows = self._evidence(edges, cells)
         return rows, _end_to_end(right)[cells.number] > 0
+
+
+def _scores_of_table(readings: Readings, X: Array) -> Array:
+    return readings.scores(X.reshape(-1, X.shape[2]), np.array([X.shape[:2]])).reshape(X.shape[:2])
 
 
 def _end_to_end(tables: Sequence[Array]) -> Array:

@@ -49,7 +49,7 @@ def fill_context(
                 rows[i] += a[i, j]
                 columns[j] += a[i, j]
                 if a[i, j] > POSSIBLE:
-                    near[i, j] = _support(a, i, j)
+                    near[i, j] = support(a, i, j)
         for i in range(m):
             for j in range(n):
                 cell = at + i * n + j
@@ -78,7 +78,7 @@ def _copies(words: Array) -> Array:
 
 
 @kernel
-def _support(a: Array, i: int, j: int) -> float:
+def support(a: Array, i: int, j: int) -> float:
     """Return the support of links in other rows and columns nearby; those in this one's order count most."""
     m, n = a.shape
     total = 0.0

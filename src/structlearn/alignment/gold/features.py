@@ -18,7 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.context import CONTEXT, fill_context
+from structlearn.alignment.gold.readings import AGAIN
+from structlearn.alignment.gold.rivals import best_others, best_two, value_at
 from structlearn.alignment.gold.vectors import Vectors, Words, in_context
+from structlearn.alignment.gold.votes import fill_votes, vote_names, vote_tables
 from structlearn.alignment.gold.words import GOLD, GoldWords, fill_gold_words
 from structlearn.alignment.statistics.statistics import AlignmentStatistics, PairStatistics, Posteriors
 from structlearn.alignment.statistics.strings import (
@@ -69,9 +72,16 @@ class EdgeFeatures(NamedTuple):
     mean: Array  # (n_cells,)
 
 
-def link_feature_names(*, vectors: bool = False, taught: bool = False) -> list[str]:
-    """Return the names of the features, in order; with those of word vectors and of gold links."""
-    return [*FEATURES, *(COSINES if vectors else ()), *((*CONTEXT, *GOLD) if taught else ())]
+def link_feature_names(
+    *, vectors: bool = False, taught: bool = False, voters: int = 0, again: bool = False
+) -> list[str]:
+    """Return the names of the features, in order.
+
+    With those of word vectors; those learned from gold links, and of votes; and those of a second reading.
+    """
+    names = [*FEATURES, *(COSINES if vectors else ())]
+    told = [*CONTEXT, *GOLD, *vote_names(voters)] if taught else []
+    return [*names, *told, *(AGAIN if again else ())]
 
 
 def edge_features(
@@ -80,13 +90,15 @@ def edge_features(
     vectors: Vectors | None = None,
     gold: GoldWords | None = None,
     surplus: Array | None = None,
+    voters: int = 0,
 ) -> EdgeFeatures:
     """Return the features of pairs of (source words, target words), written as the statistics have them.
 
-    `gold` adds those of the context and of what gold links say; `surplus` is what these pairs have told it.
+    `gold` adds those of the context, of what gold links say, and of the votes of as many `voters`; `surplus`
+    is what these pairs have told it.
     """
     bitext = statistics.encode(pairs)
-    names = link_feature_names(vectors=vectors is not None, taught=gold is not None)
+    names = link_feature_names(vectors=vectors is not None, taught=gold is not None, voters=voters)
     F = np.empty((int(bitext.cell_start[-1]), len(names)))
     source = _number_words([pair[0] for pair in pairs], bitext.source.start)
     target = _number_words([pair[1] for pair in pairs], bitext.target.start)
@@ -104,6 +116,9 @@ def edge_features(
         fill_context(source, target, agreement, mean, context)
         fill_gold_words(gold, statistics.lexicon, bitext, surplus, told)
         told[:, 1] = told[:, 0] * F[:, FEATURES.index("free")]
+        if voters:
+            voted = F[:, names.index("vote_1") :]
+            fill_votes(bitext.shapes, vote_tables(bitext, pairs, voters), F[:, FEATURES.index("free")], voted)
     return EdgeFeatures(bitext, F, agreement, mean)
 
 
@@ -138,7 +153,7 @@ def fill_features(
         for i in range(m):
             for j in range(n):
                 agreement[i, j] = np.sqrt(forward[i, j] * backward[i, j])
-        agreed, diced = _rivals(agreement), _rivals(dice)
+        agreed, diced = best_two(agreement), best_two(dice)
         for i in range(m):
             mark_letters(source.spellings, source.words[f + i], marks)
             for j in range(n):
@@ -146,12 +161,12 @@ def fill_features(
                 a, p, q = agreement[i, j], forward[i, j], backward[i, j]
                 out[e, 0], out[e, 1], out[e, 2], out[e, 3] = STRONG, STRONG * a, p, q
                 out[e, 4], out[e, 5], out[e, 6] = log(a + 1e-4) / 5.0, max(p, q), min(p, q)
-                row, column = _others(agreed, i, j, a)
+                row, column = best_others(agreed, i, j, a)
                 free = (1.0 - row) * (1.0 - column)
                 best = max(row, column)
                 out[e, 7], out[e, 8], out[e, 9], out[e, 10] = a > best, a - best, free, free * max(p, q)
                 d = dice[i, j]
-                out[e, 11], out[e, 12] = d, d > max(_others(diced, i, j, d))
+                out[e, 11], out[e, 12] = d, d > max(best_others(diced, i, j, d))
                 out[e, 13] = log(found.translation[e] + 1e-6) / 7.0
                 out[e, 14] = log(found.reverse_translation[e] + 1e-6) / 7.0
                 out[e, 15], out[e, 16] = posteriors.forward_null[g + j], posteriors.reverse_null[f + i]
@@ -178,57 +193,21 @@ def fill_cosines(U: Array, V: Array, source_start: Array, target_start: Array, o
             for j in range(n):
                 for k in range(U.shape[1]):
                     cosine[i, j] += U[f + i, k] * V[g + j, k]
-        rivals = _rivals(cosine)
+        rivals = best_two(cosine)
         for i in range(m):
             for j in range(n):
                 c = cosine[i, j]
                 out[at, 0] = c
-                out[at, 1] = c > max(_others(rivals, i, j, c))
+                out[at, 1] = c > max(best_others(rivals, i, j, c))
                 at += 1
-
-
-@kernel
-def _rivals(table: Array) -> tuple[Array, Array]:
-    """Return the best and the second best of each row and of each column."""
-    m, n = table.shape
-    rows, columns = np.zeros((m, 2)), np.zeros((n, 2))
-    for i in range(m):
-        for j in range(n):
-            _enter(rows, i, table[i, j])
-            _enter(columns, j, table[i, j])
-    return rows, columns
-
-
-@kernel
-def _enter(best: Array, k: int, value: float) -> None:
-    if value > best[k, 0]:
-        best[k, 1], best[k, 0] = best[k, 0], value
-    elif value > best[k, 1]:
-        best[k, 1] = value
-
-
-@kernel
-def _others(rivals: tuple[Array, Array], i: int, j: int, value: float) -> tuple[float, float]:
-    """Return the best among the others in row i, and in column j."""
-    rows, columns = rivals
-    return (
-        rows[i, 1] if value >= rows[i, 0] else rows[i, 0],
-        columns[j, 1] if value >= columns[j, 0] else columns[j, 0],
-    )
-
-
-@kernel
-def _at(table: Array, i: int, j: int) -> float:
-    inside = 0 <= i < table.shape[0] and 0 <= j < table.shape[1]
-    return table[i, j] if inside else 0.0
 
 
 @kernel
 def _of_neighbours(table: Array, i: int, j: int, free: float, out: Array, e: int) -> None:
     """out[e, 17:25] <- how well the words before, after and beside these are linked to each other."""
-    before, after = _at(table, i - 1, j - 1), _at(table, i + 1, j + 1)
-    beside = max(_at(table, i, j - 1), _at(table, i, j + 1))
-    above = max(_at(table, i - 1, j), _at(table, i + 1, j))
+    before, after = value_at(table, i - 1, j - 1), value_at(table, i + 1, j + 1)
+    beside = max(value_at(table, i, j - 1), value_at(table, i, j + 1))
+    above = max(value_at(table, i - 1, j), value_at(table, i + 1, j))
     out[e, 17], out[e, 18] = before, after
     out[e, 19], out[e, 20] = max(before, after), min(before, after)
     out[e, 21], out[e, 22], out[e, 23] = beside, above, table[i, j] * max(beside, above)

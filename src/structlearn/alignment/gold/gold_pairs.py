@@ -26,11 +26,15 @@ class EdgeTables(list[Array]):
 
 
 class GoldPairs(NamedTuple):
-    """Training pairs: features, 0/1 tables of gold links, masks of links that are free."""
+    """Training pairs: features, 0/1 tables of gold links, masks of links that are free.
+
+    pair : the gold pair that each is a piece or a view of
+    """
 
     X: EdgeTables
     tables: list[Array]
     free: list[Array]
+    pair: Array
 
 
 class GoldViews(NamedTuple):
@@ -58,7 +62,7 @@ class GoldViews(NamedTuple):
             return self.text
         rows, shapes = zip(*((one.X.rows, one.X.shapes) for one in (self.text, self.new)))
         X = EdgeTables(np.concatenate(rows), np.concatenate(shapes))
-        return GoldPairs(X, 2 * self.text.tables, 2 * self.text.free)
+        return GoldPairs(X, 2 * self.text.tables, 2 * self.text.free, np.tile(self.text.pair, 2))
 
 
 def check_links(bitext: Bitext, links: Sequence[Links]) -> None:
@@ -76,7 +80,8 @@ def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching)
 
     argmax over matchings of sum of (1 + agreement) at sure links, -1 at others.
     """
-    gold = GoldPairs(EdgeTables(features.F, features.bitext.shapes), [], [])
+    shapes = features.bitext.shapes
+    gold = GoldPairs(EdgeTables(features.F, shapes), [], [], np.arange(len(shapes)))
     for one, agreement in zip(links, features.bitext.tables(features.agreement)):
         sure, possible = one.tables(agreement.shape)
         table = structure.decode(structure.maximize(np.where(sure, 1.0 + agreement, -1.0)))
@@ -85,14 +90,15 @@ def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching)
     return gold
 
 
-def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> tuple[GoldPairs, Array]:
-    """Return gold pairs, long ones in pieces, and the pair of each piece."""
+def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> GoldPairs:
+    """Return gold pairs, long ones in pieces."""
     cuts = [pieces_of(one, table.shape) for one, table in zip(links, gold.tables)]
     pair = np.repeat(np.arange(len(cuts)), [len(places) for places in cuts])
     if len(pair) == len(cuts):
-        return gold, pair
+        return gold
     X, tables, free = (
-        [table[np.ix_(*place)] for table, places in zip(column, cuts) for place in places] for column in gold
+        [table[np.ix_(*place)] for table, places in zip(column, cuts) for place in places]
+        for column in gold[:3]
     )
     rows = np.concatenate([x.reshape(-1, x.shape[2]) for x in X])
-    return GoldPairs(EdgeTables(rows, np.array([table.shape for table in tables])), tables, free), pair
+    return GoldPairs(EdgeTables(rows, np.array([table.shape for table in tables])), tables, free, pair)

@@ -2,7 +2,8 @@
 
 Sure links are gold, possible ones cost nothing either way. A missed link costs `missed` times what a spurious
 one does: the structural hinge is trained with these costs, the log-loss of links makes probabilities, and a
-link is drawn where p missed > (1 - p) spurious, within the matching.
+link is drawn where p missed > (1 - p) spurious, within the matching. Both are trained on features of two
+readings, see `readings`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.features import STRONG
-from structlearn.alignment.gold.gold_pairs import GoldPairs, GoldViews, in_pieces
+from structlearn.alignment.gold.gold_pairs import EdgeTables, GoldPairs, GoldViews, in_pieces
+from structlearn.alignment.gold.readings import Readings, read_again
 from structlearn.alignment.links import Link, Links, table_links
 from structlearn.alignment.metrics import alignment_scores
 from structlearn.core.contract import Array
@@ -23,6 +25,8 @@ from structlearn.structures import Matching
 
 #: How often the gold pairs are dealt into folds.
 SHUFFLES = 2
+#: The first reading: the strength of its prior, and into how many parts pairs are dealt to be read.
+FIRST_STRENGTH, FIRST_PARTS = 2.0, 3
 #: Slopes of the confidence that are tried.
 _SLOPES = tuple(2.0**k for k in range(-4, 10))
 
@@ -60,16 +64,28 @@ class Validation(NamedTuple):
 
 
 class LinkModel(NamedTuple):
-    """Weights of the features of edges, and how they were found."""
+    """Weights of the features of edges, and how they were found.
+
+    first : weights of the first reading, if there is one
+    """
 
     weights: Array
     certificate: Certificate
     history: History
     structure: Matching
+    first: Array | None = None
+
+    @property
+    def readings(self) -> Readings:
+        return Readings(self.weights, self.first)
 
     def predict(self, X: Sequence[Array]) -> list[Array]:
         """Return the best matching of each pair, as a table."""
-        return [self.structure.decode(self.structure.maximize(x @ self.weights)) for x in X]
+        rows, shapes = zip(*((x.reshape(-1, x.shape[2]), x.shape[:2]) for x in X))
+        theta = self.readings.scores(np.concatenate(rows), np.array(shapes))
+        tables = np.split(theta, np.cumsum([len(one) for one in rows])[:-1])
+        maximize = self.structure.maximize
+        return [self.structure.decode(maximize(one.reshape(shape))) for one, shape in zip(tables, shapes)]
 
 
 def fit_hinge(
@@ -145,10 +161,43 @@ LEARNERS: Mapping[str, Learner] = {
 }
 
 
+class Reread(NamedTuple):
+    """Gold pairs with the features of a second reading, and the weights of the first, if there is one."""
+
+    gold: GoldPairs
+    first: Array | None
+
+    def fit(self, setting: Setting, held_out: Collection[int] = (), **parameters: Any) -> LinkModel:
+        """Return the model of both readings; it does not see the pairs that are held out."""
+        return fit_links(self.gold, setting, held_out, **parameters)._replace(first=self.first)
+
+
+def reread(gold: GoldPairs, held_out: Collection[int] = (), **parameters: Any) -> Reread:
+    """Learn a first reading, and make the features of the second one for pairs that are not held out.
+
+    Each pair is read by weights learned from other pairs: it is then as unsure as new pairs will be.
+    """
+    out = np.isin(np.arange(len(gold.X)), list(held_out))
+    pairs = np.unique(gold.pair[~out])
+    if len(pairs) < 2:
+        return Reread(gold, None)
+    setting = Setting(FIRST_STRENGTH / len(pairs), 1.0)
+    theta, start = np.zeros(len(gold.X.rows)), np.concatenate([[0], np.cumsum(gold.X.shapes.prod(axis=1))])
+    for part in (pairs[k::FIRST_PARTS] for k in range(min(FIRST_PARTS, len(pairs)))):
+        own = np.isin(gold.pair, part)
+        weights = fit_log_loss(gold, setting, np.flatnonzero(own | out), **parameters).weights
+        for k in np.flatnonzero(own & ~out):
+            edges = slice(start[k], start[k + 1])
+            theta[edges] = gold.X.rows[edges] @ weights
+    rows = np.concatenate([gold.X.rows, read_again(theta, gold.X.shapes)], axis=1)
+    first = fit_log_loss(gold, setting, np.flatnonzero(out), **parameters).weights
+    return Reread(gold._replace(X=EdgeTables(rows, gold.X.shapes)), first)
+
+
 def fit_links(
     gold: GoldPairs, setting: Setting, held_out: Collection[int] = (), **parameters: Any
 ) -> LinkModel:
-    """Return the model of the gold pairs, of which it does not see those that are held out."""
+    """Return the model of one reading of the gold pairs; it does not see those that are held out."""
     learner = LEARNERS[setting.loss]
     model = learner.fit(gold, setting, held_out, **parameters)
     return at_costs(model, setting) if learner.is_probable else model
@@ -207,27 +256,28 @@ def cross_validate(
     n = len(gold.text.X)
     rng = check_random_state(random_state)
     deals = [np.array_split(rng.permutation(n), min(folds, n)) for _ in range(SHUFFLES)]
-    pieces, pair = in_pieces(gold.mix(), links)
+    pieces = in_pieces(gold.mix(), links)
     views = [one.X for one in (gold.new, gold.text) if one is not None]
+    shared = {"random_state": random_state, **parameters}
 
-    def errors(setting: Setting, parts: Sequence[Array]) -> list[float]:
-        found: list[dict[int, frozenset[Link]]] = [{} for _ in views]
+    def errors(parts: Sequence[Array]) -> list[list[float]]:
+        """Return the error rates of each setting, in each view."""
+        found: list[list[dict[int, frozenset[Link]]]] = [[{} for _ in views] for _ in settings]
         for part in parts:
-            held_out = np.flatnonzero(np.isin(pair, part))
-            model = fit_links(pieces, setting, held_out, random_state=random_state, **parameters)
-            for one, X in zip(found, views):
-                one.update(zip(part, map(table_links, model.predict([X[k] for k in part]))))
-        return [alignment_scores(links, [one[k] for k in range(n)]).aer for one in found]
+            held_out = np.flatnonzero(np.isin(pieces.pair, part))
+            again = reread(pieces, held_out, **shared)
+            for setting, seen in zip(settings, found):
+                model = again.fit(setting, held_out, **shared)
+                for one, X in zip(seen, views):
+                    one.update(zip(part, map(table_links, model.predict([X[k] for k in part]))))
+        return [[alignment_scores(links, [one[k] for k in range(n)]).aer for one in seen] for seen in found]
 
-    def mean_errors(setting: Setting) -> list[float]:
-        return np.mean([errors(setting, parts) for parts in deals], axis=0).tolist()
-
-    return [Validation(setting, *mean_errors(setting)) for setting in settings]
+    means = np.mean([errors(parts) for parts in deals], axis=0).tolist()
+    return [Validation(setting, *own) for setting, own in zip(settings, means)]
 
 
-def confidence_slope(weights: Array, gold: GoldPairs) -> float:
+def confidence_slope(theta: Array, gold: GoldPairs) -> float:
     """Return the slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error."""
-    theta = gold.X.rows @ weights
     right = np.concatenate([table.ravel() for table in gold.tables])
     counts = ~np.concatenate([free.ravel() for free in gold.free])
     errors = [np.square(np.clip(s * theta + 0.5, 0, 1) - right)[counts].sum() for s in _SLOPES]

@@ -94,7 +94,9 @@ def features_as_new(
         other.gold_words_ = count_gold_words(lexicon, bitext, _end_to_end(surplus))
         own = _end_to_end([surplus[k] for k in part])
         pairs = [written[k] for k in part]
-        made = edge_features(other.statistics_, pairs, other.vectors_, other.gold_words_, own)
+        made = edge_features(
+            other.statistics_, pairs, other.vectors_, other.gold_words_, own, other.n_voters_
+        )
         found |= zip(part, made.bitext.tables(made.F))
     return np.concatenate([found[k].reshape(-1, found[k].shape[2]) for k in range(len(gold))])
 

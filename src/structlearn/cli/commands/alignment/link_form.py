@@ -11,8 +11,9 @@ from structlearn.cli.support.options import option, switch
 
 if TYPE_CHECKING:
     from structlearn.alignment.aligner import Aligner
-    from structlearn.alignment.files.pair_files import WrittenPair
+    from structlearn.alignment.files.pair_files import FilePair, WrittenPair
     from structlearn.alignment.text.pairs import LengthLimit
+    from structlearn.cli.commands.alignment.vote_files import VoteFiles
 
 #: Tokenizers of scripts that are written without blanks.
 _WITHOUT_BLANKS = {"characters", "icu"}
@@ -50,11 +51,14 @@ class LinkForm:
         one_of("--links-of", self.links_of or "blanks", ("blanks", "tokens"))
         one_of("--symmetrize", self.symmetrize or "union", RULES)
 
-    def pairs(self, aligner: Aligner, text: TextFiles, limit: LengthLimit) -> Iterator[WrittenPair]:
+    def pairs(
+        self, aligner: Aligner, text: TextFiles, limit: LengthLimit, votes: VoteFiles | None = None
+    ) -> Iterator[WrittenPair]:
         """Yield the pairs of a text with their links; one that is too long has none."""
         from structlearn.alignment.uses.blanks import between_blanks
 
-        found = self._linked(aligner, text, limit)
+        pairs = read_for(aligner, text)
+        found = self._linked(aligner, pairs if votes is None else votes.beside(pairs), limit)
         return map(between_blanks, found) if self._of_blanks(aligner) else found
 
     def _of_blanks(self, aligner: Aligner) -> bool:
@@ -62,11 +66,12 @@ class LinkForm:
             return not _WITHOUT_BLANKS & {one.name for one in aligner.tokenizers_}
         return self.links_of == "blanks"
 
-    def _linked(self, aligner: Aligner, text: TextFiles, limit: LengthLimit) -> Iterator[WrittenPair]:
+    def _linked(
+        self, aligner: Aligner, pairs: Iterator[FilePair], limit: LengthLimit
+    ) -> Iterator[WrittenPair]:
         from structlearn.alignment.uses.symmetrized import RULES, symmetrized
         from structlearn.cli.commands.alignment.pair_text import aligned_pairs, with_links
 
-        pairs = read_for(aligner, text)
         if self.symmetrize is None:
             return aligned_pairs(aligner, pairs, limit, scores=self.scores)
         rule = RULES[self.symmetrize]

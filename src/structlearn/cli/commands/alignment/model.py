@@ -29,6 +29,7 @@ from structlearn.cli.commands.alignment.training_options import (
     WordOptions,
     say_mapped,
 )
+from structlearn.cli.commands.alignment.vote_files import VoteFiles
 from structlearn.cli.support.errors import handling_errors, say
 from structlearn.cli.support.groups import spread_groups
 from structlearn.cli.support.options import Jobs, Json, ModelOut, PageOut, option
@@ -54,6 +55,7 @@ def train_aligner(
     text: TextFiles,
     out: ModelOut,
     gold: GoldFiles,
+    votes: VoteFiles,
     links: LinkOptions,
     files: VectorFiles,
     words: WordOptions,
@@ -68,16 +70,22 @@ def train_aligner(
     directions agree on it. Prints the certificate of training, and the alignment error rate (AER) of
     the cross-validation. Pairs with an empty or a long side are left out.
 
+    With --votes, links that other aligners (a neural one, say) give the gold pairs are features, too. `align
+    apply` then needs their links of the text.
+
     Text of any length trains in bounded memory with --memory. Ctrl-C ends training without a model; what
     --checkpoint has kept is not lost.
     """
     given = gold.given_files()
     links.check(given, files)
-    out_file = check_output(out, others=[*text.files(), *given, *files.given_files(), *run.files()])
+    if votes.files() and not given:
+        raise ValueError("--votes needs gold links, which teach what votes are worth: give --gold.")
+    others = [*text.files(), *given, *votes.files(), *files.given_files(), *run.files()]
+    out_file = check_output(out, others=others)
     vectors = files.read()
     map_vectors = vectors is not None and files.dictionary is None and not files.one_space
     more = {**links.parameters(), "map_vectors": map_vectors, "random_state": seed}
-    aligner = fit_aligner(text, gold, words, run, vectors, **more)
+    aligner = fit_aligner(text, gold, words, run, vectors, votes, **more)
     if aligner.mapped_ is not None:
         say_mapped(aligner.mapped_, "the text")
     aligner.save(out_file)
@@ -95,6 +103,7 @@ def apply(
     model: Model,
     text: TextFiles,
     links: LinkForm,
+    votes: VoteFiles,
     out: Out = None,
     format: LinkFormat = None,
     max_length: MaxLength = 200,
@@ -103,19 +112,21 @@ def apply(
     """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
 
     The text streams through. A pair with an empty side, or with one that is too long, gives an empty line.
-    A model that was trained with --tokenize takes text as it is. Other formats: naacl (one line per link),
-    tsv (source, target and links between tabs), jsonl (an object per pair, with the places of words in their
-    text), tmx.
+    A model that was trained with --tokenize takes text as it is. One that was trained with --votes needs
+    those of the same aligners for this text, as links between the words that stand between blanks. Other
+    formats: naacl (one line per link), tsv (source, target and links between tabs), jsonl (an object per
+    pair, with the places of words in their text), tmx.
     """
     from structlearn.alignment.text.pairs import LengthLimit
     from structlearn.estimators.choices import threads
 
     links.check()
-    out_file = output_file(out, [model, *text.files()])
+    out_file = output_file(out, [model, *text.files(), *votes.files()])
     kind = link_format(out, format)
     limit = LengthLimit(max_length)
     aligner = load_aligner(model).set_params(n_jobs=threads(jobs))
-    write_pieces(kind.write(links.pairs(aligner, text, limit), text.languages), out_file)
+    votes.check_for(aligner)
+    write_pieces(kind.write(links.pairs(aligner, text, limit, votes), text.languages), out_file)
     warn_of_length(limit, "were left unaligned")
 
 

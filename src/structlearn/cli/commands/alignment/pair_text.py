@@ -145,7 +145,7 @@ def with_links(
     from structlearn.alignment.files.pair_files import WrittenPair
 
     kept, read = tee(pairs)
-    words = ((pair.source, pair.target) if limit.fits(pair) else ([], []) for pair in read)
+    words: Iterator[Words] = (pair.words() if limit.fits(pair) else ([], []) for pair in read)
     for pair, one in zip(kept, align(words)):
         yield WrittenPair(pair.source, pair.target, one.links, one.confidence)
 

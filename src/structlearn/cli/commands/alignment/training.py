@@ -15,6 +15,7 @@ from structlearn.cli.commands.alignment.pair_text import (
 )
 from structlearn.cli.commands.alignment.statistics_run import StatisticsRun
 from structlearn.cli.commands.alignment.training_options import GoldFiles, WordOptions
+from structlearn.cli.commands.alignment.vote_files import VoteFiles
 from structlearn.cli.support.errors import fitting, say
 from structlearn.cli.support.flags import said_by
 from structlearn.cli.support.outputs import printed_certificate
@@ -36,6 +37,7 @@ def fit_aligner(
     words: WordOptions,
     run: StatisticsRun,
     vectors: Vectors | None = None,
+    votes: VoteFiles | None = None,
     **more: Any,
 ) -> Aligner:
     """Train an aligner on a text, and say what was read."""
@@ -46,7 +48,7 @@ def fit_aligner(
     aligner = Aligner(**more, **words.parameters(text), **long_run)
     _choose_tokenizers(aligner, text, earlier)
     with _naming(text, run.continue_):
-        _fit(aligner, text, gold, vectors=vectors, earlier=earlier)
+        _fit(aligner, text, gold, votes or VoteFiles(), vectors=vectors, earlier=earlier)
     return aligner
 
 
@@ -77,6 +79,7 @@ def _fit(
     aligner: Aligner,
     text: TextFiles,
     gold: GoldFiles,
+    votes: VoteFiles,
     *,
     vectors: Vectors | None,
     earlier: Aligner | None,
@@ -91,7 +94,7 @@ def _fit(
     more: dict[str, Any] = {"vectors": vectors, "earlier": earlier}
     with fitting():
         if gold.gold is not None:
-            known = list(LengthLimit(aligner.max_length).fitting_pairs(gold.read()))
+            known = list(LengthLimit(aligner.max_length).fitting_pairs(votes.beside(gold.read())))
             say(f"Read {count_of(len(known), 'pair')} with gold links from {gold.gold}.")
             aligner.fit(list(_words(known)), _gold_links(gold.gold, known), bitext, **more)
         elif aligner.pseudo_gold:
@@ -107,7 +110,7 @@ def _fit(
 
 
 def _words(pairs: Iterable[FilePair]) -> Iterator[Words]:
-    return ((pair.source, pair.target) for pair in pairs)
+    return (pair.words() for pair in pairs)
 
 
 def _gold_links(path: Path, pairs: list[FilePair]) -> list[Links]:
