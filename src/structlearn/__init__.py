@@ -25,6 +25,7 @@ _HOMES = {
 _ROOMS = (
     "alignment",
     "apps",
+    "constraints",
     "data",
     "estimators",
     "losses",

@@ -16,7 +16,7 @@ from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.constraints import Constraints, check_labels
 from structlearn.estimators.inputs.tag_dictionary import dictionary_of, refuse_candidates
-from structlearn.estimators.models.chains import ChainModel, column_array
+from structlearn.estimators.models.chains import ChainModel, LabelledSequence, column_array
 from structlearn.estimators.models.linear import facts_of
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.sequences import SequenceEstimator
@@ -220,13 +220,31 @@ class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
     # ---- prediction: an empty sequence has one labelling, which is empty ------------------------------
 
     @for_no_examples
-    def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
+    def predict(
+        self, X: Tables, allowed: Allowed | None = None, *, constraints: object = None
+    ) -> list[Array]:
         """Return the best label sequence of each example; an empty sequence gets an empty one.
 
         `allowed` has, per sequence, None or a list with, per token, the set of labels that it may have, or
         None for any: what a lexicon or a partial annotation says. So in all methods that have it.
+
+        `constraints` is a list of what each sequence must keep, such as `AtMost(1, "title")` of
+        `structlearn.constraints`; those of the estimator hold anyway.
         """
-        return self.model_.best(X, allowed)
+        if constraints is None:
+            return self.model_.best(X, allowed)
+        return [one.labels for one in self.model_.best_within(X, constraints, allowed)]
+
+    @for_no_examples
+    def predict_with_bounds(
+        self, X: Tables, allowed: Allowed | None = None, *, constraints: object = ()
+    ) -> list[LabelledSequence]:
+        """Return the labels of each example, their score, and a bound on the score of any that may be.
+
+        Labels are the best that keep the constraints where the bound is their score, which is so nearly
+        always.
+        """
+        return self.model_.best_within(X, constraints, allowed)
 
     @for_no_examples
     def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from structlearn.core.errors import OracleError
 from structlearn.core.rounding import MATERIAL, Bound
 from structlearn.core.sentences import Statement
 from structlearn.core.threads import blas_threads
+from structlearn.solvers.best import Best, has_bounds
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch, seconds_spent
 from structlearn.solvers.needs import check_needs
@@ -88,32 +89,6 @@ def _solve(
     except KeyboardInterrupt:
         run.interrupted = True
     return run.finish(state)
-
-
-class Best(NamedTuple):
-    """The best of each side so far."""
-
-    #: empty until there is one
-    w: Array = np.empty(0)
-    primal: float = np.inf
-    #: at least the rounding error of `primal`
-    rounding: float = 0.0
-    #: z = mu is feasible, D(mu) = 0 and w(mu) = 0
-    dual: Bound = Bound(0.0)
-    dual_norm: float = 0.0
-    #: the largest dual value as it was computed, with its rounding errors
-    rough_dual: float = 0.0
-    #: P(0), the first value; 0 where it is no more than its rounding error, or not known
-    at_zero: float = 0.0
-
-    @property
-    def lower_bound(self) -> float:
-        """The dual value less the rounding errors of both sides: certainly no more than `primal`."""
-        return self.dual.value - self.rounding
-
-    @property
-    def gap(self) -> float:
-        return self.primal - self.lower_bound
 
 
 @dataclass
@@ -201,12 +176,14 @@ class _Run(Generic[Kind, State]):
             self.clock.set_back(begin)
 
     def confirm(self, state: State) -> State:
-        """Make sure that a closed gap is closed: what was added up step by step is added up afresh.
+        """Make sure that a closed gap is closed, but for bounds: what was added up step by step is added up
+        afresh.
 
         If it is open then, training goes on from there.
         """
-        closed = self.solver.certifies and self.best.gap <= self.tolerance.gap
-        return self._settle(state)[0] if closed else state
+        best, tolerance = self.best, self.tolerance
+        done = best.gap <= tolerance.gap or best.needs_tighter_bounds(tolerance)
+        return self._settle(state)[0] if done and self.solver.certifies else state
 
     def _settle(self, state: State) -> tuple[State, DualPoint | None]:
         """Make a state consistent; return it and its dual point, certified by values without drift."""
@@ -241,6 +218,9 @@ class _Run(Generic[Kind, State]):
             self.extra.update(candidate.extra)
         self.best = self._check_gap(best, state) if certifies else best
         self.evaluated = state
+        if primal and has_bounds(self.objective):
+            estimate = self.solver.progress(state).estimate
+            self.best = self.best.with_solver_gap(estimate, self.tolerance)
         return self.best
 
     def _better(self, best: Best, candidate: Candidate) -> Best:
@@ -296,13 +276,12 @@ class _Run(Generic[Kind, State]):
                 gap=f"{best.gap:.3g}",
                 tolerance=tolerance.sentence,
             )
+        if best.needs_tighter_bounds(tolerance) and self.solver.certifies:
+            return best.bounds_left(tolerance, self.objective)
         spent = self._spent_budget(progress)
         if spent is None and not self.called_off:
             return ""
-        left = Statement("mistakes left")
-        if self.solver.certifies:
-            gap = f"{best.gap:.3g}"
-            left = Statement("gap {gap} above {tolerance}", gap=gap, tolerance=tolerance.sentence)
+        left = best.gap_left(tolerance) if self.solver.certifies else Statement("mistakes left")
         if self.called_off:
             return Statement("Stopped by the callback with {left}.", left=left)
         advice = "Stopped after {spent} with {left}: raise it, {tol} or {regularization}."
@@ -353,6 +332,7 @@ class _Run(Generic[Kind, State]):
             rounding=best.rounding + best.dual.rounding,
             tolerance=self.tolerance.gap if self.solver.certifies else 0.0,
             calls=python_calls(self.objective) - self.calls_before,
+            inference_gap=float(best.inference_gap),
         )
         known = self._hashes() if self.resumable else ("", "")
         return Solution(best.w, certificate, self.history, point, state, *known, dual_norm=best.dual_norm)

@@ -135,6 +135,8 @@ class Certificate:
     converged : whether the gap is within tol, or the solver is done
     rounding : the bound on rounding errors by which `dual` was lowered (see docs/trust.md)
     tolerance : the gap that `tol` asked for (see docs/certificate.md); 0 in older models and without a dual
+    inference_gap : how much of `gap` bounds of inference leave open, the rest being what the solver could
+        still gain; 0 where inference is exact, or the solver does not know its own gap
     calls : how often a `maximize` in plain Python was called, for evaluations too, since this run began; 0
         where it is compiled
     """
@@ -151,6 +153,12 @@ class Certificate:
     rounding: float = 0.0
     tolerance: float = 0.0
     calls: int = field(default=0, compare=False)
+    inference_gap: float = 0.0
+
+    @property
+    def solver_gap(self) -> float:
+        """What the solver could still gain at these weights: the gap without what inference leaves open."""
+        return self.gap - self.inference_gap
 
     @property
     def interrupted(self) -> bool:
@@ -159,8 +167,9 @@ class Certificate:
 
     def as_dict(self) -> dict[str, float | str]:
         found = asdict(self)
-        if not self.calls:
-            del found["calls"]
+        for name in ("calls", "inference_gap"):
+            if not found[name]:
+                del found[name]
         return found
 
     def __str__(self) -> str:

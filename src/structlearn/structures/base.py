@@ -77,6 +77,8 @@ class Structure(ABC):
     has_graphs: bool = False
     #: Whether `maximize` may answer below the maximum, of which `max_value` is then an upper bound.
     bounded: bool = False
+    #: What would make these bounds tighter, as a sentence.
+    to_tighten: str = ""
     #: How many of the parts, at the end of the part vector, are shared by all examples.
     n_shared: int = 0
     #: Where an output may leave parts off, the probability from which on a part is worth taking.

@@ -46,6 +46,7 @@ class Whole(Structure):
         self.accuracy = inner.accuracy
         self.part_ndim = inner.part_ndim
         self.bounded = inner.bounded
+        self.to_tighten = inner.to_tighten
         self.largest_entry = inner.largest_entry
         self.signed = inner.signed
         self.threshold = inner.threshold

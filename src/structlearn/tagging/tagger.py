@@ -33,6 +33,7 @@ from structlearn.tagging.small import has_indicators
 from structlearn.tagging.stored import StoredTagger
 
 if TYPE_CHECKING:
+    from structlearn.estimators.models.chains import LabelledSequence
     from structlearn.estimators.weights.top_weights import TopFeatures
 
 #: of the hinge: mistakes count the same in long sentences and in short ones
@@ -135,13 +136,28 @@ class Tagger(StoredTagger, BaseEstimator):
         }
 
     @for_no_examples
-    def predict(self, X: Sentences, allowed: Allowed | None = None) -> list[Array]:
+    def predict(
+        self, X: Sentences, allowed: Allowed | None = None, *, constraints: object = None
+    ) -> list[Array]:
         """Return the best labels of each sentence; none of a sentence without words.
 
         `allowed` has, per sentence, None or a list with, per word, the set of labels that it may have, or
-        None for any. So in all methods that have it.
+        None for any. So in all methods that have it. `constraints` are those of `structlearn.constraints`:
+        what each sentence must keep, and what all must agree on.
         """
-        return self._fitted_estimator().predict(self.rows(X), allowed)
+        if constraints is None:
+            return self._fitted_estimator().predict(self.rows(X), allowed)
+        return [one.labels for one in self.predict_with_bounds(X, allowed, constraints=constraints)]
+
+    @for_no_examples
+    def predict_with_bounds(
+        self, X: Sentences, allowed: Allowed | None = None, *, constraints: object = ()
+    ) -> list[LabelledSequence]:
+        """Return the labels of each sentence, their score, and a bound on that of any that may be."""
+        chain = self._fitted_estimator()
+        if not hasattr(chain, "predict_with_bounds"):
+            raise ValueError("Models of segments know no constraints; train with model='chain'.")
+        return chain.predict_with_bounds(self.rows(X), allowed, constraints=constraints)
 
     @for_no_examples
     def predict_marginals(self, X: Sentences, allowed: Allowed | None = None) -> list[Array]:

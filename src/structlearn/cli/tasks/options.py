@@ -106,6 +106,9 @@ _OF_TRAINING = (
     "edges",
     "pairs",
     "latent_states",
+    "inference",
+    "polytope",
+    "effort",
     "connectivity",
     "alpha",
     "sense",
@@ -278,9 +281,30 @@ class GraphOptions(StructuredOptions):
     latent_states: Annotated[int | None, option("N", "Latent states of each label.  [default: 1]", min=1)] = (
         None
     )
+    inference: Annotated[
+        str | None,
+        option(
+            "I",
+            "Wide graphs: auto, exact (slow, with tighter bounds) or relaxed.  [default: auto]",
+            values=lambda: ("auto", "exact", "relaxed"),
+        ),
+    ] = None
+    polytope: Annotated[
+        str | None,
+        option(
+            "P",
+            "What the loss maximises over: marginal (labellings) or local (a relaxation, whose gap closes).  "
+            "[default: marginal]",
+            values=lambda: ("marginal", "local"),
+        ),
+    ] = None
+    effort: Annotated[
+        int | None, option("N", "Draws of all nodes in search of a better labelling.  [default: 0]", min=0)
+    ] = None
 
     def parameters(self) -> dict[str, Any]:
-        return super().parameters() | given_options(self, "pairs", "latent_states")
+        named = ("pairs", "latent_states", "inference", "polytope", "effort")
+        return super().parameters() | given_options(self, *named)
 
 
 @dataclass(frozen=True)

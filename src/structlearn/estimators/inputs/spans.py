@@ -118,6 +118,11 @@ class SpanReading:
         rows = [(first, end, self._kinds[str(own)]) for first, end, own in found]
         return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
+    @property
+    def types(self) -> dict[str, int]:
+        """The types of spans, with their numbers."""
+        return self._kinds
+
     @cached_property
     def labels(self) -> SpanLabels:
         """The kinds of the classes, and which of them are parted."""

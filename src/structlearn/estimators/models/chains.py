@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.progress import show_progress
+from structlearn.core.progress import counted, show_progress
 from structlearn.estimators.confidence.confident import Judged, Ranking, SpanSets
 from structlearn.estimators.inputs.allowed import Allowed, Limits, allowed_table
 from structlearn.estimators.inputs.checking import Tables, label_arrays
+from structlearn.estimators.inputs.limits import SequenceLimits
 from structlearn.estimators.inputs.sequences import SequenceReader, with_empty
 from structlearn.estimators.inputs.spans import Span, SpanReading, span_reading
 from structlearn.estimators.inputs.tag_dictionary import TagDictionary
@@ -27,6 +28,17 @@ from structlearn.estimators.weights.seen_weights import SeenWeights
 from structlearn.metrics import Outputs
 from structlearn.scoring import JointScoring, LabelScoring, RowScoring, Scoring, SeenPairs, SeenRowScoring
 from structlearn.structures import Chain, ConditionedChain
+
+
+class LabelledSequence(NamedTuple):
+    """Labels, their score, and a bound that no labelling within the constraints exceeds.
+
+    Where sequences must agree (`SameType`), it is the sum of the bounds that bounds the sum of the scores.
+    """
+
+    labels: Array
+    value: float
+    bound: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,6 +111,20 @@ class ChainModel(LinearModel[Chain | ConditionedChain]):
             return with_empty(answers.best(), filled, self.nothing)
         scoring, filled, limits = self.scoring_and_limits(X, allowed)
         return with_empty(self._decode(scoring, limits), filled, self.nothing)
+
+    def best_within(
+        self, X: Tables, constraints: object, allowed: Allowed | None = None
+    ) -> list[LabelledSequence]:
+        """Return the best label sequence of each example that keeps the constraints, with a bound on all."""
+        limits = SequenceLimits(constraints, self.classes)
+        parts, filled = self.part_scores(X, allowed)
+        structure, which = self.structure, np.flatnonzero(filled)
+        tables = (structure.label_and_step_scores(*structure.read_scores(one)) for one in parts)
+        asked = counted(zip(which.tolist(), tables), "predicting", len(which))
+        found = [
+            LabelledSequence(self.classes[one.labels], one.value, one.bound) for one in limits.solve(asked)
+        ]
+        return with_empty(found, filled, lambda: LabelledSequence(self.nothing(), 0.0, 0.0))
 
     def _decode(self, scoring: Scoring, limits: Limits) -> list[Array]:
         found: list[Array] = []

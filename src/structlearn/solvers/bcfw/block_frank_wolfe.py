@@ -114,7 +114,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
 
     def progress(self, state: BlockState) -> Progress:
         whole = state.again or not state.order.size
-        estimate = float(state.gaps.sum()) if whole else np.inf
+        estimate = float(np.maximum(state.gaps, 0.0).sum()) if whole else np.inf
         pending = state.again > 0 and not state.blocks.asks_again
         return Progress(state.oracle_calls, estimate, pending=pending)
 

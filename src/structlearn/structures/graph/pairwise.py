@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array, Shape
 from structlearn.core.forms import count
 from structlearn.core.memory import Memory
+from structlearn.core.sentences import Statement
 from structlearn.structures.base import (
     SparseVertices,
     Structure,
@@ -47,6 +48,14 @@ MOST_BRANCHES = 10_000
 MOST_READ = 1 << 31
 #: Ways to the best labelling.
 INFERENCES = ("auto", "exact", "relaxed")
+_LOCAL = "{polytope=local}, which trains on what the bounds relax, so that the gap closes"
+#: What makes bounds tighter, for each way, and for the local polytope.
+_TIGHTER = {
+    "auto": Statement(f"Use {{inference=exact}} for tighter bounds, or {_LOCAL}."),
+    "exact": Statement(f"Use {_LOCAL}."),
+    "relaxed": Statement(f"Use {{inference=exact}} for tighter bounds, or {_LOCAL}."),
+    "local": Statement("A larger {regularization} makes them tighter."),
+}
 
 
 class PairwiseGraphs(Structure):
@@ -122,6 +131,7 @@ class PairwiseGraphs(Structure):
         self.exact = polytope == "marginal" or self.eliminated
         if not self.eliminated:
             self.bounded = True
+            self.to_tighten = _TIGHTER[polytope if polytope == "local" else inference]
             self.no_marginals = self._why_no_marginals()
 
     def _elimination(self, most_entries: int) -> EliminationRecord:
