@@ -66,10 +66,10 @@ def test_flags_of_linear_models_are_refused(refused, chunks, write, tmp_path):
 
 def test_without_torch_a_sentence_names_the_extra(chunks):
     """In a process of its own, which has no torch, and whose other commands do not look for it."""
+    arguments = ["structlearn", "train", "chunk", str(chunks), "--model", "neural", "--out", "m.st"]
     program = (
         "import sys; sys.modules['torch'] = None; import structlearn.neural, structlearn.cli as cli; "
-        f"sys.argv = ['structlearn', 'train', 'chunk', {str(chunks)!r}, '--model', 'neural', '--out', 'm.st']; "
-        "cli.main()"
+        f"sys.argv = {arguments!r}; cli.main()"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert found.returncode == 2

@@ -1,4 +1,4 @@
-"""TextBatches of sentences of similar lengths, so that little of a batch is padding."""
+"""Batches of sentences of similar lengths, so that little of a batch is padding."""
 
 from __future__ import annotations
 
