@@ -258,7 +258,7 @@ class ParseOptions(StructuredOptions):
     model: Annotated[
         str | None,
         option(
-            "M",
+            "MODEL",
             "linear, or neural: networks, which take minutes and the extra torch.  [default: linear]",
             values=lambda: ("linear", "neural"),
         ),

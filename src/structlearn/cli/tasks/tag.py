@@ -73,6 +73,8 @@ class Tag(Task):
         """Return a tagger, which knows the parameters of its chain that differ from the usual ones."""
         if self.options.constraints is not None:
             parse_constraints(self.options.constraints)
+        if self._is_of_segments and not self.spans:
+            raise ValueError("--model segments goes with chunk and ner; for tag there are chain and neural.")
         if is_neural(self.options):
             return neural_tagger(self.task, self.options, parameters)
         usual = ChainClassifier().get_params(deep=False)

@@ -108,7 +108,7 @@ class _ColumnOptions(ElasticNetOptions, ClusterOptions):
     model: Annotated[
         str | None,
         option(
-            "M",
+            "MODEL",
             "chain, or neural: networks beside a chain, which take minutes and the extra torch.  [default: "
             "chain]",
             values=lambda: ("chain", NEURAL),
@@ -154,7 +154,7 @@ class _SpanOptions(_ColumnOptions):
     model: Annotated[
         str | None,
         option(
-            "M",
+            "MODEL",
             "chain gives each token a label; segments scores whole spans and their lengths; neural has "
             "networks beside a chain, which take minutes and the extra torch.  [default: chain]",
             values=lambda: ("chain", "segments", NEURAL),
