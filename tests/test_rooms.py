@@ -43,8 +43,9 @@ MAY_IMPORT = {
     "tagging": _MODELS,
     "parsing": _MODELS,
     "alignment": _MODELS,
-    "apps": _MODELS | _APPLICATIONS,
-    "cli": _MODELS | _APPLICATIONS | {"apps", "onnx"},
+    "neural": _MODELS | {"tagging", "parsing", "torch"},
+    "apps": _MODELS | _APPLICATIONS | {"neural"},
+    "cli": _MODELS | _APPLICATIONS | {"apps", "neural", "onnx"},
     "__main__": {"cli"},
     "__init__": ROOMS - {"__init__", "__main__"},
 }

@@ -145,7 +145,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             self.templates_ = list(DEFAULT_TEMPLATES if self.templates is None else self.templates)
             self.known_: Array | None = None
             scoring = self._arc_scoring(X, self.bits)
-            heads, labels = _trees(y)
+            heads, labels = read_trees(y)
             check_same_length(X, heads)
             weight = check_sample_weight(sample_weight, len(heads))
             structure = (ProjectiveTree if self.projective else NonProjectiveTree)(self.single_root)
@@ -292,7 +292,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     def score(self, X: Sentences, y: Trees, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of words with the right head."""
         predicted = [getattr(one, "heads", one) for one in self.predict(X)]
-        return sequence_accuracy(_trees(y)[0], predicted, sample_weight)
+        return sequence_accuracy(read_trees(y)[0], predicted, sample_weight)
 
 
 def _length(parts: Array) -> int:
@@ -300,8 +300,8 @@ def _length(parts: Array) -> int:
     return int((parts.size + 0.25) ** 0.5)
 
 
-def _trees(y: Trees) -> tuple[list[Array], list[Array] | None]:
-    """Return the heads and, if all trees have them, the labels."""
+def read_trees(y: Trees) -> tuple[list[Array], list[Array] | None]:
+    """Return the heads of trees and, if all have them, the labels."""
     trees = as_list(y, "y")
     labelled = [len(one) == 2 and np.ndim(one[0]) == 1 for one in trees]
     if not any(labelled):

@@ -51,7 +51,7 @@ def tagger_feature_names(tagger: Tagger) -> Names:
     if isinstance(tagger.features_, TokenFeatures):
         return own_names(tagger.chain_)
     own, n = template_names(tagger.features_), tagger.features_.n_features
-    behind = array_names(tagger.n_arrays_)
+    behind = getattr(tagger, "array_names_", None) or array_names(tagger.n_arrays_)
 
     def names(places: Array) -> list[str]:
         found = iter(own(places[places < n]))

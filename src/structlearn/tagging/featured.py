@@ -48,6 +48,15 @@ class FeaturedWords(TaggerParameters):
         """
         if isinstance(X, NamedRows) or is_named(X):
             return self._fit_named(X)
+        arrays = TokenArrays.of(X)
+        tokens, templates = self.learn_text(X, y)
+        self.features_ = features_of(templates, self.min_count, self.hash_bits, self.keep_names).fit(tokens)
+        self.n_arrays_ = arrays.n_columns
+        rows = self.derived_.stack(self.features_.transform(tokens), tokens, training=True)
+        return arrays.beside(rows)
+
+    def learn_text(self, X: Sentences, y: Labels | None) -> tuple[Tokens, tuple[Template | Pattern, ...]]:
+        """Return a training text with derived columns that do not see the labels beside them; templates."""
         templates = parse_templates(self.templates or default_templates(self.columns, self.task))
         if self.keep_names and not has_patterns(templates):
             raise ParameterError(
@@ -60,16 +69,11 @@ class FeaturedWords(TaggerParameters):
             templates = parse_templates([*templates, *parse_templates(self.transitions)])
         resources = self.resources()
         resources.check(self.columns)
-        arrays = TokenArrays.of(X)
         tokens, derived = resources.learn(self._tokens(X), y)
         own = [one for one in templates if isinstance(one, Template)]
         first = self._first_features(derived.complete_templates(own)) if own else None
         tokens, self.derived_ = resources.with_context(tokens, y, derived, first)
-        templates = self.derived_.complete_templates(own) if own else templates
-        self.features_ = features_of(templates, self.min_count, self.hash_bits, self.keep_names).fit(tokens)
-        self.n_arrays_ = arrays.n_columns
-        rows = self.derived_.stack(self.features_.transform(tokens), tokens, training=True)
-        return arrays.beside(rows)
+        return tokens, self.derived_.complete_templates(own) if own else templates
 
     def _first_features(self, templates: Sequence[Template]) -> TextFeatures:
         return first_features(templates, self.min_count, self.hash_bits)
@@ -111,8 +115,11 @@ class FeaturedWords(TaggerParameters):
             return self.features_.transform(X)
         arrays = TokenArrays.of(X)
         arrays.check(self.n_arrays_)
-        tokens = self.text(X)
-        return arrays.beside(self.derived_.stack(self.features_.transform(tokens), tokens))
+        return arrays.beside(self.word_rows(self.text(X)))
+
+    def word_rows(self, text: Tokens) -> Stacked:
+        """Return the features of a text with all its columns, without those of arrays beside the words."""
+        return self.derived_.stack(self.features_.transform(text), text)
 
     def text(self, X: Sentences) -> Tokens:
         """Return sentences of words with all columns that templates look at."""

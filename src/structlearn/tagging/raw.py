@@ -12,7 +12,7 @@ from structlearn.tagging.streams import Passage, passages
 from structlearn.tagging.tokenizers import TOKENIZERS, Span
 
 if TYPE_CHECKING:
-    from structlearn.tagging.tagger import Tagger
+    from structlearn.tagging.answers import TaggerAnswers
 
 #: The usual tokenizer.
 PENN = "penn"
@@ -31,7 +31,7 @@ class TaggedToken(NamedTuple):
     end: int
 
 
-def tag_text(tagger: Tagger, text: str, tokenizer: str) -> list[list[TaggedToken]]:
+def tag_text(tagger: TaggerAnswers, text: str, tokenizer: str) -> list[list[TaggedToken]]:
     """Label the sentences of a text; see `Tagger.tag`."""
     if not isinstance(text, str):
         raise ValueError(f"tag takes text, a str, not a {type(text).__name__}; predict takes sentences.")
@@ -39,13 +39,15 @@ def tag_text(tagger: Tagger, text: str, tokenizer: str) -> list[list[TaggedToken
     return _tag_passage(tagger, Passage(text, TOKENIZERS.entry(tokenizer).split(text), 0))
 
 
-def tag_pieces(tagger: Tagger, pieces: Iterable[str], tokenizer: str) -> Iterator[list[list[TaggedToken]]]:
+def tag_pieces(
+    tagger: TaggerAnswers, pieces: Iterable[str], tokenizer: str
+) -> Iterator[list[list[TaggedToken]]]:
     """Label the sentences of a text that comes in pieces; see `Tagger.tag_stream`."""
     check_words_only(tagger)
     return _tag_passages(tagger, passages(pieces, TOKENIZERS.entry(tokenizer)))
 
 
-def check_words_only(tagger: Tagger) -> None:
+def check_words_only(tagger: TaggerAnswers) -> None:
     """Raise ValueError if a tagger needs more than words."""
     labels = tagger.classes_  # which a tagger that is not fitted lacks
     if isinstance(tagger.features_, TokenFeatures):
@@ -66,7 +68,7 @@ def check_words_only(tagger: Tagger) -> None:
         )
 
 
-def _tag_passages(tagger: Tagger, found: Iterator[Passage]) -> Iterator[list[list[TaggedToken]]]:
+def _tag_passages(tagger: TaggerAnswers, found: Iterator[Passage]) -> Iterator[list[list[TaggedToken]]]:
     """Yield the sentences of each passage, labelled; if context counts, beside the sentences before it."""
     before: list[list[str]] = []
     reach = tagger.derived_.context
@@ -77,7 +79,7 @@ def _tag_passages(tagger: Tagger, found: Iterator[Passage]) -> Iterator[list[lis
 
 
 def _tag_passage(
-    tagger: Tagger, passage: Passage, before: Sequence[list[str]] = ()
+    tagger: TaggerAnswers, passage: Passage, before: Sequence[list[str]] = ()
 ) -> list[list[TaggedToken]]:
     """Label the sentences of a passage, with the sentences `before` it as context only."""
     text, sentences, offset = passage
@@ -96,7 +98,7 @@ def _tag_passage(
 # ---- words as the training text writes them --------------------------------------------------------------
 
 
-def _words(tagger: Tagger, passage: Passage) -> list[list[str]]:
+def _words(tagger: TaggerAnswers, passage: Passage) -> list[list[str]]:
     """Return the tokens with plain apostrophes and, where training saw such, quotes as Penn writes them."""
     text = passage.text.replace("’", "'")
     words = [[text[a:b] for a, b in spans] for spans in passage.sentences]
@@ -106,11 +108,11 @@ def _words(tagger: Tagger, passage: Passage) -> list[list[str]]:
     return words
 
 
-def _has_penn_quotes(tagger: Tagger) -> bool:
+def _has_penn_quotes(tagger: TaggerAnswers) -> bool:
     """Whether training saw Penn's quotes: more features of `` than of a plain quote are known."""
     known = _PENN_QUOTES.get(tagger.features_)
     if known is None:
-        ours, theirs = (tagger.rows([[mark]]).rows.sum() for mark in ('"', "``"))
+        ours, theirs = (tagger.word_rows(tagger.text([[mark]])).rows.sum() for mark in ('"', "``"))
         known = _PENN_QUOTES[tagger.features_] = bool(theirs > ours)
     return known
 

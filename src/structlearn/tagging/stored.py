@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -16,6 +15,7 @@ from structlearn.estimators.files.persistence import Bundle, load_bundle, save_b
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.storage.model_file import damage_error
 from structlearn.storage.schema import check_form
+from structlearn.tagging.answers import TaggerAnswers
 from structlearn.tagging.explaining import stored_strings, take_strings
 from structlearn.tagging.featured import FeaturedWords
 from structlearn.tagging.features import TextFeatures, parse_templates, spell_templates
@@ -27,6 +27,8 @@ from structlearn.tagging.pipeline import taggers_of
 from structlearn.tagging.plan import Plan
 from structlearn.tagging.small import shrink_model
 
+#: what its model files say that they hold
+TAGGER = "Tagger"
 #: the name of the vocabulary in a model file
 FEATURES = "features"
 #: what `structlearn predict` reads for features that have names
@@ -37,6 +39,7 @@ _NOTES = {
     "hash_bits": int | None,
     "transitions?": str | None,
     "arrays?": count,
+    "array_names?": list[str],
     "origin?": {"labels": list[str], "place": int | None},
 }
 
@@ -65,29 +68,21 @@ _OWN: dict[str, object] = {
 _SHARED = ("loss", "regularization", "tol", *OF_CHAINS)
 
 
-class StoredTagger(FeaturedWords):
+class StoredTagger(FeaturedWords, TaggerAnswers):
     """How a tagger is written and read."""
 
-    chain_: Any
     #: whether `fit` has seen that all features are 0 or 1
     _indicators: bool = False
+    #: what columns of arrays are called, if they have names
+    array_names_: list[str]
     #: what another tool's file had that a tagger has no place for
     origin_: ForeignOrder
-
-    @abstractmethod
-    def _fitted_estimator(self) -> Any:
-        """Return the fitted estimator."""
 
     def save(self, path: str | Path) -> None:
         """Write the tagger as one safetensors file, which `structlearn predict` reads, too."""
         save_bundle(self.bundle(), path)
 
     def bundle(self, plan: Plan | None = None) -> Bundle:
-        """Return the tagger as a model file holds it.
-
-        `plan` says which columns of a training file it looks at; without one, files have the tagger's columns
-        in their order, and the label last.
-        """
         chain, features = self._to_write()
         if isinstance(features, TokenFeatures):
             return Bundle(
@@ -134,9 +129,11 @@ class StoredTagger(FeaturedWords):
         told = {"templates": spell_templates(self.features_.templates), **self.derived_.notes()}
         if self.n_arrays_:
             told["arrays"] = self.n_arrays_
+        if hasattr(self, "array_names_"):
+            told["array_names"] = self.array_names_
         if hasattr(self, "origin_"):
             told["origin"] = self.origin_._asdict()
-        return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions, **told}
+        return {**plan.as_notes(), "application": TAGGER, **numbered, "transitions": transitions, **told}
 
     def arrays(self, features: TextFeatures | None = None) -> dict[str, Array]:
         """Return the vocabulary, the derived columns, and the strings that make names of features."""
@@ -151,7 +148,8 @@ class StoredTagger(FeaturedWords):
     def load(cls, path: str | Path) -> Self:
         """Read a tagger that `save` or `structlearn train tag | chunk | ner` wrote."""
         bundle = load_bundle(path)
-        if FEATURES not in bundle.arrays and not is_of_names(bundle):
+        has_words = FEATURES in bundle.arrays and bundle.notes.get("application", TAGGER) == TAGGER
+        if not has_words and not is_of_names(bundle):
             raise ValueError(f"{path} holds no tagger of words; use structlearn.load.")
         try:
             return cls.of(bundle)
@@ -183,6 +181,8 @@ class StoredTagger(FeaturedWords):
         self = cls(**words, min_count=features.min_count, hash_bits=features.hash_bits)
         self.features_, self.derived_ = features, derived
         self.n_arrays_ = 0 if isinstance(features, TokenFeatures) else bundle.notes.get("arrays", 0)
+        if len(bundle.notes.get("array_names", ())) == self.n_arrays_ > 0:
+            self.array_names_ = bundle.notes["array_names"]
         if "origin" in bundle.notes and isinstance(features, TextFeatures):
             self.origin_ = ForeignOrder(**bundle.notes["origin"])
         if chain is not None:
@@ -200,7 +200,7 @@ def _is_plain(value: object) -> bool:
 
 def named_notes() -> dict[str, object]:
     """Return what a model file says of features that have names, which the chain itself keeps."""
-    return {"format": CRFSUITE, "application": "Tagger"}
+    return {"format": CRFSUITE, "application": TAGGER}
 
 
 def is_of_names(bundle: Bundle) -> bool:

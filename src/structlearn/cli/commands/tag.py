@@ -15,7 +15,7 @@ from structlearn.cli.support.outputs import output_file, write_pieces
 
 if TYPE_CHECKING:
     from structlearn.data.text_stream import ByteStream
-    from structlearn.tagging import Tagger
+    from structlearn.tagging.answers import TaggerAnswers
     from structlearn.tagging.written import TextFormat
 
 _STDIN = Path("-")
@@ -57,19 +57,19 @@ def tag(
         write_pieces(pieces if out_file else _flush_each(pieces), out_file)
 
 
-def _tagger(model: Path, jobs: int) -> Tagger:
+def _tagger(model: Path, jobs: int) -> TaggerAnswers:
+    from structlearn.apps.registry import tagger_of
     from structlearn.cli.tasks.lookup import open_model
     from structlearn.storage.model_file import refuse_damaged
     from structlearn.tagging.raw import check_words_only
-    from structlearn.tagging.tagger import Tagger
 
     bundle, task = open_model(model)
     if task.estimator != "ChainClassifier":
         raise ValueError(f"Models of the task {bundle.notes['task']} do not label words; tag takes taggers.")
     with refuse_damaged(model):
-        tagger = Tagger.of(bundle)
+        bundle.estimator.set_params(n_jobs=jobs)
+        tagger = tagger_of(bundle)
     check_words_only(tagger)
-    tagger.chain_.set_params(n_jobs=jobs)
     return tagger
 
 
@@ -79,7 +79,9 @@ def _open_input(file: Path) -> AbstractContextManager[ByteStream]:
     return nullcontext(standard_input()) if file == _STDIN else open_bytes(file)  # type: ignore[arg-type]
 
 
-def _format_sentences(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextFormat) -> Iterator[str]:
+def _format_sentences(
+    tagger: TaggerAnswers, text: Iterator[str], tokenizer: str, form: TextFormat
+) -> Iterator[str]:
     """Yield what leaves at a time."""
     from structlearn.tagging.written import mark_spans
 

@@ -79,7 +79,7 @@ def say_loss(model: object) -> None:
 
 def say_lambda(model: Any) -> None:
     """Say which lambda was chosen by the data, where none was given."""
-    if model.regularization == "auto":
+    if getattr(model, "regularization", None) == "auto":
         say(f"--regularization auto stands for {model.regularization_:g} on this data.")
 
 

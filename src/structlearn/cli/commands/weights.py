@@ -61,6 +61,8 @@ def groups_of(path: Path, k: int) -> list[WeightGroup]:
 
         aligner = Aligner.load(path)
         return top_weights(aligner, k, listed_names(aligner.feature_names_))
+    if header["estimator"] == "NeuralParser":
+        raise ValueError(f"{path} holds networks, whose weights have no names.")
     bundle = _bundle(path, header)
     name = bundle.notes.get("task")
     if not isinstance(name, str) or name not in TASKS:

@@ -7,6 +7,7 @@ from pathlib import Path
 from structlearn.apps.registry import APPLICATIONS
 from structlearn.cli.tasks.registry import TASKS
 from structlearn.cli.tasks.task import Task
+from structlearn.core.registry import resolve_name
 from structlearn.estimators.files.persistence import Bundle, load_bundle
 from structlearn.storage.model_file import ModelFile, damage_error
 
@@ -18,15 +19,21 @@ def task_named(name: str) -> Task:
     return TASKS.entry(name).task
 
 
+def _parser(file: ModelFile) -> Bundle:
+    """Return a parser with networks, and the notes of its file."""
+    return Bundle(resolve_name(APPLICATIONS["NeuralParser"].made).of(file), file.header["notes"])
+
+
 def open_model(path: Path) -> tuple[Bundle, Task]:
     """Return a model file and the task it was trained for.
 
     ValueError if it is damaged or not from `train`.
     """
-    kind = ModelFile(path).header["estimator"]
-    if isinstance(kind, str) and kind in APPLICATIONS:
+    file = ModelFile(path)
+    kind = file.header["estimator"]
+    if kind == "Aligner":
         raise ValueError(f"{path} holds an {kind}: see `structlearn align --help` for what takes it.")
-    bundle = load_bundle(path)
+    bundle = _parser(file) if kind == "NeuralParser" else load_bundle(path)
     name = bundle.notes.get("task")
     if not isinstance(name, str) or name not in TASKS:
         raise ValueError(

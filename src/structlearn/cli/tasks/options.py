@@ -245,9 +245,33 @@ class ElasticNetOptions(PenaltyOptions):
 # ---- tasks ------------------------------------------------------------------------------------------------
 
 
+#: Of --model neural.
+Epochs = Annotated[
+    int | None, option("N", "neural: passes of training over the data.  [default: {epochs}]", min=1)
+]
+Networks = Annotated[
+    int | None, option("N", "neural: networks, of which the mean counts.  [default: {networks}]", min=1)
+]
+
+
 @dataclass(frozen=True)
 class ParseOptions(StructuredOptions):
     """Options of `parse`."""
+
+    model: Annotated[
+        str | None,
+        option(
+            "MODEL",
+            "linear, or neural: networks, which take minutes and the extra torch.  [default: linear]",
+            values=lambda: ("linear", "neural"),
+        ),
+    ] = None
+    epochs: Epochs = None
+    networks: Networks = None
+    vectors: Annotated[
+        Path | None,
+        option("FILE", "neural: word vectors (fastText's text format), as further inputs of networks."),
+    ] = None
 
     non_projective: Annotated[bool, switch("--non-projective", "Arcs may cross.")] = False
     many_roots: Annotated[bool, switch("--many-roots", "Several words may depend on the root.")] = False
@@ -255,7 +279,8 @@ class ParseOptions(StructuredOptions):
 
     def parameters(self) -> dict[str, Any]:
         crossing = {"projective": False} if self.non_projective else {}
-        return super().parameters() | crossing | ({"single_root": False} if self.many_roots else {})
+        given = given_options(self, "vectors")
+        return super().parameters() | given | crossing | ({"single_root": False} if self.many_roots else {})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from structlearn.cli.commands.folds import FoldedExamples, SentenceFile, TrainingFile
+from structlearn.cli.tasks.neural import is_neural, neural_parser
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, plain
@@ -38,8 +39,17 @@ class ParseTask(Task):
     """Ten columns a word; heads and relations are filled in, all else is kept byte for byte."""
 
     estimator = "TreeParser"
+    kinds = ("TreeParser", "NeuralParser")
     error_name = "share of wrong heads"
     drawn = True
+
+    def new_model(self, parameters: Mapping[str, Any]) -> Any:
+        """Return a parser with these parameters, checked."""
+        if is_neural(self.options):
+            return neural_parser(self.options, parameters)
+        if "vectors" in parameters:
+            raise ValueError("--vectors goes with --model neural.")
+        return super().new_model(parameters)
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a CoNLL-U file whose heads are trees."""

@@ -7,11 +7,13 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from structlearn.apps.registry import tagger_of
 from structlearn.cli.commands.folds import FoldedExamples, SentenceFile, TrainingFile
 from structlearn.cli.tasks.cells import ColumnFile, check_cells, read_cells, reread_cells
 from structlearn.cli.tasks.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.tasks.continuing import continue_model
 from structlearn.cli.tasks.doubts import check_columns, note_columns
+from structlearn.cli.tasks.neural import is_neural, neural_tagger
 from structlearn.cli.tasks.tag_options import CELLS, ITEMS
 from structlearn.cli.tasks.tag_scores import check_seen, known_labels, tag_scores, whole_labellings
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training
@@ -37,6 +39,7 @@ from structlearn.estimators.inputs.feature_names import Names, listed_names, loo
 from structlearn.estimators.inputs.spans import tag_type
 from structlearn.estimators.inputs.token_features import NamedRows, TokenFeatures
 from structlearn.estimators.weights.explaining import explanations
+from structlearn.tagging.answers import TaggerAnswers
 from structlearn.tagging.explaining import tagger_feature_names
 from structlearn.tagging.features.names import names_in
 from structlearn.tagging.features.resources import OF_WORDS
@@ -68,13 +71,17 @@ class Tag(Task):
 
     def new_model(self, parameters: Mapping[str, Any]) -> Any:
         """Return a tagger, which knows the parameters of its chain that differ from the usual ones."""
+        if self.options.constraints is not None:
+            parse_constraints(self.options.constraints)
+        if self._is_of_segments and not self.spans:
+            raise ValueError("--model segments goes with chunk and ner; for tag there are chain and neural.")
+        if is_neural(self.options):
+            return neural_tagger(self.task, self.options, parameters)
         usual = ChainClassifier().get_params(deep=False)
         own = {name: value for name, value in parameters.items() if name in Tagger._get_param_names()}
         others = {name: value for name, value in parameters.items() if name not in own}
         chain = {name: value for name, value in others.items() if value != usual.get(name, others)}
         chain |= own.pop("chain_options", None) or {}
-        if self.options.constraints is not None:
-            parse_constraints(self.options.constraints)
         for name in ("transitions", "constraints", "continue_", "penalty") if self._is_of_segments else ():
             if getattr(self.options, name) is not None:
                 raise ValueError(f"--{name.strip('_')} goes with --model chain, not with segments.")
@@ -84,8 +91,8 @@ class Tag(Task):
 
     def training(self, path: Path, target: str | None) -> Training:
         """Read as every task does; constraints of packed data are those found when it was packed, if any."""
-        if self._is_of_segments and path.is_dir():
-            raise ValueError("--model segments trains on files, not on packed data.")
+        if path.is_dir() and (self._is_of_segments or is_neural(self.options)):
+            raise ValueError(f"--model {self.options.model} trains on files, not on packed data.")
         found = super().training(path, target)
         if not path.is_dir() or self.options.constraints is None:
             return found
@@ -171,6 +178,8 @@ class Tag(Task):
         constraints: Any = training.parameters.get("constraints")
         if constraints is not None:
             model.set_params(constraints=constraints)
+        if is_neural(self.options) and not isinstance(training.X, Tokens):
+            raise ValueError("--model neural reads words; the cells of this file are features.")
         if not self._is_of_words(training):
             return self._chain(model, training, problem)
         plan: Plan | None = training.source
@@ -217,7 +226,7 @@ class Tag(Task):
 
     def bundle(self, model: Any, training: Training) -> Bundle:
         """Return the tagger as a model file holds it; a chain with the notes of its file."""
-        if isinstance(model, Tagger):
+        if isinstance(model, TaggerAnswers):
             return model.bundle(training.source)
         return super().bundle(model, training)
 
@@ -275,7 +284,7 @@ class Tag(Task):
         there = plan.label in tokens.columns
         y = split_rows(tokens.filled_cells(plan.label), tokens.lengths) if there and labels else None
         source = ColumnFile(tokens, plan.label, plan.names.index(plan.label))
-        return Inputs(Tagger.of(bundle).rows(tokens), y, source)
+        return Inputs(tagger_of(bundle).rows(tokens), y, source)
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
         """Return the file itself, the label column filled; with confidences, the probability of each label.
@@ -293,7 +302,7 @@ class Tag(Task):
     def check_notes(self, bundle: Bundle) -> None:
         """Check the plan and its features, or the vocabulary of the cells."""
         if FEATURES in bundle.arrays or is_of_names(bundle):
-            Tagger.of(bundle)
+            tagger_of(bundle)
             return
         check_cells(bundle)
 

@@ -10,7 +10,14 @@ from typing import Annotated, Any, ClassVar
 
 from structlearn.cli.support.derived import with_parameters
 from structlearn.cli.support.options import option, switch
-from structlearn.cli.tasks.options import ClusterOptions, ElasticNetOptions, given_options
+from structlearn.cli.tasks.neural import NEURAL
+from structlearn.cli.tasks.options import (
+    ClusterOptions,
+    ElasticNetOptions,
+    Epochs,
+    Networks,
+    given_options,
+)
 from structlearn.tagging.parameters import TaggerParameters
 
 #: --templates for files whose cells are the features
@@ -98,6 +105,17 @@ class _ColumnOptions(ElasticNetOptions, ClusterOptions):
             "--continue",
         ),
     ] = None
+    model: Annotated[
+        str | None,
+        option(
+            "MODEL",
+            "chain, or neural: networks beside a chain, which take minutes and the extra torch.  [default: "
+            "chain]",
+            values=lambda: ("chain", NEURAL),
+        ),
+    ] = None
+    epochs: Epochs = None
+    networks: Networks = None
     boundaries: Annotated[
         bool, switch("--boundaries", "Weights for the first and last label of a sequence.")
     ] = False
@@ -129,5 +147,20 @@ def text_or_file(templates: str) -> str | Path:
     return Path(templates) if named or ("\n" not in templates and os.path.isfile(templates)) else templates
 
 
-TagOptions = with_parameters(_ColumnOptions, TaggerParameters, (*_OTHERWISE, "model"))
-SpanOptions = with_parameters(_ColumnOptions, TaggerParameters, _OTHERWISE)
+@dataclass(frozen=True)
+class _SpanOptions(_ColumnOptions):
+    """Options of `chunk` and `ner`."""
+
+    model: Annotated[
+        str | None,
+        option(
+            "MODEL",
+            "chain gives each token a label; segments scores whole spans and their lengths; neural has "
+            "networks beside a chain, which take minutes and the extra torch.  [default: chain]",
+            values=lambda: ("chain", "segments", NEURAL),
+        ),
+    ] = None
+
+
+TagOptions = with_parameters(_ColumnOptions, TaggerParameters, _OTHERWISE)
+SpanOptions = with_parameters(_SpanOptions, TaggerParameters, _OTHERWISE)

@@ -77,7 +77,9 @@ def save(estimator: StructuredEstimator, path: str | Path) -> None:
 
 
 def save_bundle(bundle: Bundle, path: str | Path) -> None:
-    write_model(path, *_parts(bundle))
+    """Write a model; one that is no estimator of ours says itself what a file holds of it."""
+    own = getattr(bundle.estimator, "model_parts", None)
+    write_model(path, *(_parts(bundle) if own is None else own(bundle.notes)))
 
 
 def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:

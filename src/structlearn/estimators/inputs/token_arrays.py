@@ -60,6 +60,13 @@ class TokenArrays:
             found.take(i, sentence)
         return found
 
+    @classmethod
+    def stacked(cls, array: Array) -> TokenArrays:
+        """Return the arrays of sentences that are end to end already, as float32."""
+        found = cls()
+        found.n_columns, found._found = array.shape[1], [array]
+        return found
+
     def take(self, i: int, sentence: Any) -> Any:
         """Take the array of sentence i and return its tokens; ValueError if the array does not fit them."""
         paired = is_pair(sentence)
