@@ -17,6 +17,7 @@ from structlearn.structures.base import Structure, Weights, nothing_allowed
 from structlearn.structures.constraints import Budget, Constraint, CountConstraint, Implies
 from structlearn.structures.factors.records import FactorRecord
 from structlearn.structures.factors.solving import solve_factors
+from structlearn.structures.factors.written import factor_text, read_factors, write_factors
 from structlearn.structures.registry import stored
 
 #: Entries of one table, at most: 128 MB.
@@ -58,7 +59,7 @@ class _Limit(NamedTuple):
 
 @stored(
     "states of variables under tables and constraints",
-    {"n_states": [count], "factors": list, "most_branches?": count},
+    {"n_states": [count], "factors": factor_text, "most_branches?": count},
 )
 class FactorGraph(Structure):
     """Labellings of variables, scored by tables over any number of them, within constraints.
@@ -105,6 +106,17 @@ class FactorGraph(Structure):
         self.table_start = self.state_start[-1] + np.cumsum([0, *sizes])
         self.n_parts = int(self.table_start[-1])
 
+    def arguments(self) -> dict[str, object]:
+        return {
+            "n_states": self.n_states,
+            "factors": write_factors(self.factors),
+            "most_branches": self.most_branches,
+        }
+
+    @classmethod
+    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+        return cls(**{**arguments, "factors": read_factors(arguments["factors"])})
+
     # ---- factors -----------------------------------------------------------------------------------
 
     def _read(self, number: int, factor: object) -> FactorTable | _Limit:
@@ -130,8 +142,7 @@ class FactorGraph(Structure):
     def _variable(self, number: int, given: object) -> int:
         if not isinstance(given, int | np.integer) or not 0 <= given < len(self.n_states):
             raise ValueError(
-                f"Factor {number} names {quote(given)}; variables are numbers from 0 to "
-                f"{len(self.n_states) - 1}."
+                f"Factor {number} names {given!r}; variables are numbers from 0 to {len(self.n_states) - 1}."
             )
         return int(given)
 
@@ -149,7 +160,7 @@ class FactorGraph(Structure):
             raise ValueError(f"Factor {number} has the member {given!r}, which is not (variable, state).")
         v, state = self._variable(number, given[0]), given[1]
         if not isinstance(state, int | np.integer) or not 0 <= state < self.n_states[v]:
-            raise ValueError(f"Factor {number} names state {quote(state)} of variable {v}, which it has not.")
+            raise ValueError(f"Factor {number} names state {state!r} of variable {v}, which it has not.")
         return v, int(state)
 
     def _limit(self, number: int, costs: Mapping[Any, int], low: int, high: float) -> _Limit:

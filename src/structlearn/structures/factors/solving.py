@@ -37,7 +37,7 @@ def factor_workspace(structure: FactorRecord, shape: Shape) -> FactorWork:
 
 @leaf
 def _is_closed(value: float, bound: float) -> bool:
-    return bound - value <= _CLOSED * (abs(bound) + abs(value))
+    return value > -np.inf and bound - value <= _CLOSED * (abs(bound) + abs(value))
 
 
 @kernel
