@@ -53,6 +53,10 @@ class CountConstraint(Constraint):
         """The least and the largest number."""
         raise NotImplementedError
 
+    def of_members(self, members: Iterable[Any]) -> CountConstraint:
+        """Return the same constraint of other members."""
+        return type(self)(self.k, *members, of=self.of)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, (self.k, *self.members)))})"
 
@@ -86,6 +90,9 @@ class Xor(Exactly):
 
     def __init__(self, *members: Any, of: str = "spans") -> None:
         super().__init__(1, *members, of=of)
+
+    def of_members(self, members: Iterable[Any]) -> CountConstraint:
+        return Xor(*members, of=self.of)
 
     def __repr__(self) -> str:
         return f"Xor({', '.join(map(repr, self.members))})"

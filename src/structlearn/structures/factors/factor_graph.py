@@ -234,14 +234,18 @@ class FactorGraph(Structure):
         work: Any = workspace(record, (self.n_parts, 1))
         return solve_factors(record, scores, np.empty(0), work)[1]
 
-    def _nothing(self, scores: Array) -> ValueError:
-        """Return the error for scores and constraints that exclude everything, with the fewest of these."""
+    def conflict(self, theta: Array) -> list[Constraint]:
+        """Return the fewest constraints that exclude everything together at these scores."""
         needed = list(self.factors)
         for one in [factor for factor in needed if isinstance(factor, Constraint)]:
             fewer = [other for other in needed if other is not one]
-            if self._bound(fewer, scores) == -np.inf:
+            if self._bound(fewer, theta) == -np.inf:
                 needed = fewer
-        named = [repr(one) for one in needed if isinstance(one, Constraint)]
+        return [one for one in needed if isinstance(one, Constraint)]
+
+    def _nothing(self, scores: Array) -> ValueError:
+        """Return the error for scores and constraints that exclude everything, with the fewest of these."""
+        named = [repr(one) for one in self.conflict(scores)]
         if not named:
             return nothing_allowed("The score vector")
         verb = "exclude" if len(named) > 1 else "excludes"
