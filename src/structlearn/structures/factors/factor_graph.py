@@ -22,8 +22,8 @@ from structlearn.structures.registry import stored
 
 #: Entries of one table, at most: 128 MB.
 MOST_ENTRIES = 1 << 24
-#: Subproblems of branch and bound, and entries of tables that it reads.
-MOST_BRANCHES, MOST_READ = 20_000, 1 << 30
+#: Subproblems of branch and bound, and entries of tables that these read: about half a second.
+MOST_BRANCHES, MOST_READ = 20_000, 1 << 26
 
 
 class FactorTable(NamedTuple):
@@ -81,7 +81,7 @@ class FactorGraph(Structure):
         `AtMost`, `AtLeast`, `Exactly`, `Xor`, `Budget`, `Implies`. A member of a constraint is a variable of
         two states, which counts if it has state 1, or a tuple (variable, state).
     most_branches : int
-        Subproblems of branch and bound, at most.
+        Subproblems of branch and bound, at most; fewer where tables are large.
     """
 
     bounded = True
@@ -210,9 +210,10 @@ class FactorGraph(Structure):
             int(((arity + 1) * (cap + 1)).max(initial=1)),
         )
         factor = np.repeat(np.arange(len(factors)), arity)
+        most_read = MOST_READ * max(1, self.most_branches // MOST_BRANCHES)
         return FactorRecord(
             *(self.state_start, first, variable, factor, message, cost, table, low, cap, is_open),
-            *(own_first, own_edge, room, self.n_parts, self.most_branches, MOST_READ),
+            *(own_first, own_edge, room, self.n_parts, self.most_branches, most_read),
         )
 
     # ---- answers -------------------------------------------------------------------------------------
