@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
+from structlearn.constraints import AtMost, Implies
 from structlearn.problem.objective import Objective
 from structlearn.scoring import JointScoring, PartScoring, RowScoring, SelectedScoring
 from structlearn.solvers import (
@@ -41,6 +42,7 @@ from structlearn.structures import (
     ConstituencyTree,
     Cube,
     Cut,
+    FactorGraph,
     Knapsack,
     LabelGraph,
     Matching,
@@ -317,6 +319,24 @@ def pairwise_graphs(graphs, n_states, kind="full", **options):
     return Family(structure, structure.shapes, outputs, write, False)
 
 
+def factor_graph(n_states, factors, keeps):
+    """Labellings of variables that keep all constraints, as `keeps` says; tuples of variables are tables."""
+    tables = [one for one in factors if isinstance(one, tuple)]
+
+    def outputs(shape):
+        return [np.array(y) for y in product(*map(range, n_states)) if keeps(y)]
+
+    def write(y, shape):
+        own = [float(state == k) for state, size in zip(y, n_states) for k in range(size)]
+        for table in tables:
+            entries = product(*(range(n_states[v]) for v in table))
+            own += [float(tuple(y[v] for v in table) == entry) for entry in entries]
+        return np.array(own)
+
+    structure = FactorGraph(n_states, factors)
+    return Family(structure, [(structure.n_parts, 1)], outputs, write, False)
+
+
 def local_graphs(graphs):
     """Two states: coordinates of vertices are 0, 1/2 and 1, and ends that are halves agree or disagree."""
 
@@ -542,6 +562,11 @@ STRUCTURES = {
 BOUNDED = {
     "wide graphs": pairwise_graphs(
         [grid_graph(2, 2), make_graph(3, [(0, 1), (2, 1), (0, 2)])], 2, most_entries=0
+    ),
+    "factor graph": factor_graph(
+        [2, 3, 2],
+        [(0, 1, 2), (1,), AtMost(1, 0, (1, 2)), Implies(2, (1, 2))],
+        lambda y: y[0] + (y[1] == 2) <= 1 and (not y[2] or y[1] == 2),
     ),
     "local polytope": local_graphs([make_graph(3, [(0, 1), (2, 1), (0, 2)]), make_graph(2, [(1, 0)])]),
 }

@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "structures": {"core"},
     "scoring": {"core"},
     "problem": {"core", "structures", "scoring"},
+    "constraints": {"structures"},
     "losses": {"problem"},
     "objective": {"problem"},
     "torch": {"core", "structures", "problem"},

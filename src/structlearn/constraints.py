@@ -19,3 +19,7 @@ from structlearn.structures.constraints import (
 )
 
 __all__ = ["AtLeast", "AtMost", "Budget", "Constraint", "Exactly", "Implies", "SameType", "Xor"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -28,10 +28,19 @@ def test_solve_writes_a_labelling_and_prints_its_score(run, tmp_path, factors):
     assert run("solve", tmp_path / "x.uai").stdout == out.read_text()
 
 
+def test_factors_of_three_by_enumeration(run, tmp_path):
+    rng = np.random.default_rng(1)
+    scopes = [(0,), (0, 1, 2), (1, 3, 2), (3, 4), ()]
+    factors = Factors([2] * 5, scopes, [rng.normal(size=(2,) * len(scope)) for scope in scopes])
+    write_uai(tmp_path / "x.uai", factors)
+    told = values(run("solve", tmp_path / "x.uai", "--out", tmp_path / "x.MAP").stdout)
+    best = max(factors.score(states) for states in np.ndindex(*[2] * 5))
+    assert float(told["score"]) == pytest.approx(best, rel=1e-5)
+    assert factors.score(read_labelling(tmp_path / "x.MAP")) == pytest.approx(best)
+    assert told["exact"] == "True"
+
+
 def test_what_cannot_be_solved_is_refused(refused, tmp_path):
-    three = tmp_path / "three.uai"
-    write_uai(three, Factors([2] * 3, [(0, 1, 2)], [np.zeros((2, 2, 2))]))
-    assert "Factor 0 is over 3 variables" in refused("solve", three)
     (tmp_path / "cut.uai").write_text("MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3\n")
     assert "line 7: the file ends before an entry of factor 0" in refused("solve", tmp_path / "cut.uai")
     assert ".uai or .wcsp" in refused("solve", tmp_path / "x.txt")

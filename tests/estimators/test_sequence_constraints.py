@@ -260,10 +260,7 @@ def test_a_name_has_one_type_in_a_document():
     [
         (["title"], "constraints are a list of AtMost"),
         ([AtMost(1, "abstract")], 'name "abstract", which is neither a label of the model nor a type'),
-        (
-            [AtMost(3, "date"), AtMost(0, "title"), Xor("title")],
-            r"^AtMost\(0, 'title'\) and Xor\('title'\) leave no",
-        ),
+        ([AtMost(3, "date"), AtMost(0, "title"), Xor("title")], r"^AtMost\(0, .*\) and Xor\(.*\) leave no"),
         ([AtLeast(9, "title", of="positions")], r"AtLeast\(9, 'title'\) leaves no labelling of sequence 0"),
         ([SameType([[(0, 0), (99, 0)]])], r"SameType names token \(99, 0\)"),
         ([AtMost(1 << 40, "title"), Exactly(1 << 40, "date")], "leaves no labelling"),

@@ -32,9 +32,9 @@ from structlearn.reports.scaling.measure import Effort
 from structlearn.reports.scaling.page import count_cells, write_study
 from structlearn.reports.scaling.results import CellResult, Results
 from structlearn.reports.scaling.study import (
-    Budget,
     StudyPlan,
     StudyProblem,
+    TimeBudget,
     read_results,
     run_study,
     spent_seconds,
@@ -221,7 +221,7 @@ def test_a_gap_out_of_reach_is_not_tried_again_with_more_examples(tmp_path):
 def test_the_budget_has_shares_that_together_are_the_whole(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    budget = Budget(1.0, jobs=2, spent=20.0)  # of 60 seconds 3 are kept for the report
+    budget = TimeBudget(1.0, jobs=2, spent=20.0)  # of 60 seconds 3 are kept for the report
     assert budget.left == 94.0
     share = budget.share(4)
     assert share() == 23.5
@@ -231,7 +231,7 @@ def test_the_budget_has_shares_that_together_are_the_whole(monkeypatch):
     assert budget.end == 1047.0
     now[0] = budget.end
     assert budget.left == 0.0
-    assert Budget(30.0, jobs=1, spent=0.0).end == now[0] + 1770.0  # 30 seconds for the report
+    assert TimeBudget(30.0, jobs=1, spent=0.0).end == now[0] + 1770.0  # 30 seconds for the report
 
 
 def test_at_the_end_cells_under_way_are_given_up_and_measured_by_the_next_run(tmp_path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from structlearn.core.wording import quote
 from structlearn.data.text import open_text, written_text
 from structlearn.storage.errors import DataError, StrPath
 from structlearn.structures.graphs import Graph
+
+if TYPE_CHECKING:
+    from structlearn.structures.factors.factor_graph import FactorGraph
 
 #: The most entries of one table, and variables of a file: more are a damaged number.
 MOST_ENTRIES, MOST_VARIABLES = 1 << 26, 1 << 24
@@ -40,6 +43,27 @@ class Factors(NamedTuple):
             sum(table[tuple(states[v] for v in scope)] for scope, table in zip(self.scopes, self.tables))
         )
 
+    @property
+    def order(self) -> int:
+        """The most variables of a table."""
+        return max(map(len, self.scopes), default=0)
+
+    def factor_graph(self) -> tuple[FactorGraph, Array, float]:
+        """Return the same scores as a factor graph, its scores, and a constant."""
+        from structlearn.structures.factors.factor_graph import FactorGraph
+
+        states, constant = [np.zeros(size) for size in self.n_states], 0.0
+        scopes, tables = [], []
+        for scope, table in zip(self.scopes, self.tables):
+            if len(scope) > 1:
+                scopes.append(scope)
+                tables.append(table.ravel())
+            elif scope:
+                states[scope[0]] += table
+            else:
+                constant += float(table)
+        return FactorGraph(self.n_states, scopes), np.concatenate([*states, *tables]), constant
+
     def pairwise(self) -> PairwiseScores:
         """Return the same scores by nodes and edges; ValueError for a table over more than two variables."""
         n, k = len(self.n_states), max(self.n_states, default=1)
@@ -50,7 +74,7 @@ class Factors(NamedTuple):
         for number, (scope, table) in enumerate(zip(self.scopes, self.tables)):
             if len(scope) > 2:
                 raise ValueError(
-                    f"Factor {number} is over {len(scope)} variables; only factors of one or two are solved."
+                    f"Factor {number} is over {len(scope)} variables; ask `factor_graph` for more than two."
                 )
             if len(scope) == 2:
                 low, high = sorted(scope)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +51,8 @@ from structlearn.structures import Cube, LabelGraph
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+    from structlearn.structures.factors.factor_graph import FactorAnswer
+
 _ONE_CLASS = "MulticlassClassifier, which predicts one class per example"
 _ONE_EACH = (
     f"y has exactly one label per example; use {_ONE_CLASS}. Label sets are a 0/1 matrix or a list of sets."
@@ -68,6 +70,14 @@ class LabelSetTraining(EstimatorTraining[Cube | LabelGraph]):
         smooth = LOSSES[trained_loss(self.estimator)].family == "smooth"
         single = smooth and isinstance(problem.structure, Cube)
         return smooth_solvers(self.estimator, problem, usual) if single else usual
+
+
+class LabelledSet(NamedTuple):
+    """Which labels are on, the score, and a bound that no label set within the constraints exceeds."""
+
+    labels: Any
+    value: float
+    bound: float
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -198,11 +208,14 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
             pairs.append([position[label] for label in pair])
         return np.array(pairs, dtype=np.int64)
 
-    def predict(self, X: Table) -> Array | list[tuple[object, ...]]:
+    def predict(self, X: Table, *, constraints: object = None) -> Array | list[tuple[object, ...]]:
         """Return the best label set of each row, in the form that y had: a 0/1 matrix or a list of tuples.
 
-        Where y was a vector of labels, one per example, the best single label.
+        Where y was a vector of labels, one per example, the best single label. `constraints` is a list of
+        what each set must keep, such as `AtMost(3, "a", "b", "c", "d")` of `structlearn.constraints`.
         """
+        if constraints is not None:
+            return self._written(np.stack([one.states for one in self._best_within(X, constraints)]))
         scoring = self._row_scoring(X)
         if self._form == "vector":
             scores = self.decision_function(X) + self._single_scores()
@@ -211,7 +224,27 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         structure = self.structure_
         answers = structure.labellings if isinstance(structure, LabelGraph) else structure
         parts = [part for _, part in model_of(self, answers).best_parts(scoring)]
-        on = (np.stack(parts) > 0.5).astype(np.int64)
+        return self._written((np.stack(parts) > 0.5).astype(np.int64))
+
+    def predict_with_bounds(self, X: Table, *, constraints: object = ()) -> list[LabelledSet]:
+        """Return the label set of each row, its score, and a bound on that of any within the constraints."""
+        found = list(self._best_within(X, constraints))
+        written = self._written(np.stack([one.states for one in found]))
+        return [LabelledSet(own, one.value, one.bound) for own, one in zip(written, found)]
+
+    def _best_within(self, X: Table, constraints: object) -> Iterator[FactorAnswer]:
+        """Yield the best label set of each row that keeps the constraints."""
+        from structlearn.estimators.inputs.label_limits import LimitedSets
+
+        if self._form == "vector":
+            raise ValueError("y had one label per example: constraints are about sets of labels.")
+        sparse_threshold = self.structure_.threshold if trained_loss(self) == "sparsemax" else 0.0
+        limited = LimitedSets(constraints, self.classes_, self.edges_)
+        pairs = self.pair_coef_ if len(self.edges_) else np.empty(0)
+        return limited.best(self.decision_function(X) - sparse_threshold, pairs)
+
+    def _written(self, on: Array) -> Array | list[tuple[object, ...]]:
+        """Return label sets in the form that y had."""
         if self._form == "matrix":
             return on
         return [tuple(self.classes_[row.astype(bool)].tolist()) for row in on]

@@ -1,7 +1,7 @@
 """Structures: sets of outputs, and the best, the expected and the nearest one for given scores.
 
 Each is a polytope that maps theta to z. They know nothing of weights, features or data.
-Structures that decide are imported when they are first used.
+Structures that decide, and factor graphs, are imported when they are first used.
 """
 
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from structlearn.structures.decisions.subsets import Subset as Subset
     from structlearn.structures.decisions.subsets import TopK as TopK
     from structlearn.structures.decisions.tours import Tour as Tour
+    from structlearn.structures.factors.factor_graph import FactorGraph as FactorGraph
 
 __all__ = [
     "Assignment",
@@ -43,6 +44,7 @@ __all__ = [
     "ConstituencyTree",
     "Cube",
     "Cut",
+    "FactorGraph",
     "Knapsack",
     "LabelGraph",
     "LabelledTree",

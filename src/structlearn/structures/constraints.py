@@ -22,7 +22,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, init=False)
-class Counting(Constraint):
+class CountConstraint(Constraint):
     """low <= (how many of some members there are) <= high.
 
     Parameters
@@ -53,11 +53,15 @@ class Counting(Constraint):
         """The least and the largest number."""
         raise NotImplementedError
 
+    def of_members(self, members: Iterable[Any]) -> CountConstraint:
+        """Return the same constraint of other members."""
+        return type(self)(self.k, *members, of=self.of)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, (self.k, *self.members)))})"
 
 
-class AtMost(Counting):
+class AtMost(CountConstraint):
     """At most k of the members: ``AtMost(1, "title")`` for one title, whatever its length."""
 
     @property
@@ -65,7 +69,7 @@ class AtMost(Counting):
         return 0, self.k
 
 
-class AtLeast(Counting):
+class AtLeast(CountConstraint):
     """At least k of the members."""
 
     @property
@@ -73,7 +77,7 @@ class AtLeast(Counting):
         return self.k, inf
 
 
-class Exactly(Counting):
+class Exactly(CountConstraint):
     """Exactly k of the members."""
 
     @property
@@ -86,6 +90,9 @@ class Xor(Exactly):
 
     def __init__(self, *members: Any, of: str = "spans") -> None:
         super().__init__(1, *members, of=of)
+
+    def of_members(self, members: Iterable[Any]) -> CountConstraint:
+        return Xor(*members, of=self.of)
 
     def __repr__(self) -> str:
         return f"Xor({', '.join(map(repr, self.members))})"
@@ -122,7 +129,7 @@ class Implies(Constraint):
         return (self.first, self.then)
 
     @property
-    def cases(self) -> tuple[Counting, Counting]:
+    def cases(self) -> tuple[CountConstraint, CountConstraint]:
         """Two constraints of which one must hold."""
         return AtMost(0, self.first, of="positions"), AtLeast(1, self.then, of="positions")
 

@@ -45,6 +45,7 @@ class StructureEntry:
 #: Modules that few programs need: of each structure the one that is imported when its name is first used.
 ON_FIRST_USE = {
     "Assignment": "structlearn.structures.decisions.assignment",
+    "FactorGraph": "structlearn.structures.factors.factor_graph",
     "Knapsack": "structlearn.structures.decisions.knapsack",
     "Program": "structlearn.structures.decisions.program",
     "ShortestPath": "structlearn.structures.decisions.paths",

@@ -77,10 +77,10 @@ def study(
 def _run(names: list[str], plan: StudyPlan, out: Path, data: Path | None, minutes: float) -> None:
     from structlearn.apps.scaling import study_problem
     from structlearn.reports.scaling.page import count_cells
-    from structlearn.reports.scaling.study import Budget, run_study, spent_seconds
+    from structlearn.reports.scaling.study import TimeBudget, run_study, spent_seconds
 
     spent = sum(spent_seconds(out / name) for name in names)
-    budget = Budget(minutes, plan.jobs, spent)
+    budget = TimeBudget(minutes, plan.jobs, spent)
     say(_announcement(len(names), plan.jobs, minutes, spent / plan.jobs / 60.0))
     for k, name in enumerate(names):
         problem = study_problem(name, data, largest=plan.largest, seed=plan.seed)

@@ -13,7 +13,7 @@ from structlearn.core.progress import show_progress
 
 if TYPE_CHECKING:
     from structlearn.core.contract import Array
-    from structlearn.data.uai import PairwiseScores
+    from structlearn.data.uai import Factors, PairwiseScores
     from structlearn.structures import PairwiseGraph
     from structlearn.structures.graph.answers import GraphAnswer
 
@@ -33,26 +33,26 @@ def solve(
     """Find a labelling whose factors have the largest product, and a bound on that of all labellings.
 
     Scores are natural logarithms, summed over factors; with --out they are printed as `name: value` lines.
-    Ctrl-C ends the search, and the best labelling so far is written. Factors are over one or two variables.
+    Ctrl-C ends the search, and the best labelling so far is written. Factors may be over any number of
+    variables, if their tables fit into memory.
     """
     from structlearn.data.uai import labelling_text, read_factors
 
     out_file = output_file(out, [file])
     begin = time.perf_counter()
     factors = read_factors(file)
-    scores = factors.pairwise()
-    found = _best(scores, begin, seconds)
+    wide = factors.order > 2
+    found = _best_of_factors(factors, begin, seconds) if wide else _best(factors.pairwise(), begin, seconds)
     write_pieces([labelling_text(found.states)], out_file)
     if out_file is None:
         return
     say(f"Wrote the labelling to {out}.")
-    score, bound = found.value + scores.constant, found.bound + scores.constant
     figures = {
         "variables": len(factors.n_states),
         "factors": len(factors.scopes),
-        "score": score,
-        "bound": bound,
-        "gap": bound - score,
+        "score": found.value,
+        "bound": found.bound,
+        "gap": found.bound - found.value,
         "method": found.method,
         "exact": found.exact,
         "seconds": time.perf_counter() - begin,
@@ -79,7 +79,29 @@ def _best(scores: PairwiseScores, begin: float, seconds: float) -> GraphAnswer:
                 effort = int(effort * min(4.0, max(left / max(taken, 1e-9), 1.0)))
     except KeyboardInterrupt:
         say("Interrupted: the best labelling so far is written.")
-    return found
+    return found._replace(value=found.value + scores.constant, bound=found.bound + scores.constant)
+
+
+def _best_of_factors(factors: Factors, begin: float, seconds: float) -> GraphAnswer:
+    """Return the best answer where tables are over more than two variables: branch and bound goes on longer
+    and longer.
+    """
+    from structlearn.structures.factors.factor_graph import MOST_BRANCHES, FactorGraph
+    from structlearn.structures.graph.answers import GraphAnswer
+
+    graph, theta, constant = factors.factor_graph()
+    branches, taken = 1, 0.0
+    found = FactorGraph(graph.n_states, graph.factors, most_branches=branches).solve(theta)
+    try:
+        with show_progress("searching", seconds) as step:
+            while not found.exact and (spent := time.perf_counter() - begin) + 4 * taken < seconds:
+                step.reach(spent, f"score {found.value + constant:.6g}")
+                branches, started = max(4 * branches, MOST_BRANCHES), time.perf_counter()
+                found = FactorGraph(graph.n_states, graph.factors, most_branches=branches).solve(theta)
+                taken = time.perf_counter() - started
+    except KeyboardInterrupt:
+        say("Interrupted: the best labelling so far is written.")
+    return GraphAnswer(found.states, found.value + constant, found.bound + constant, "dual decomposition")
 
 
 def _searched(structure: PairwiseGraph, theta: Array, best: GraphAnswer) -> GraphAnswer:

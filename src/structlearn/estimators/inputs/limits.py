@@ -15,7 +15,7 @@ from structlearn.structures.chain.constrained import ConstrainedSequence, Limit,
 from structlearn.structures.constraints import (
     Budget,
     Constraint,
-    Counting,
+    CountConstraint,
     Implies,
     SameType,
     check_constraints,
@@ -117,7 +117,7 @@ class _LabelReading:
         """Return the limit of a constraint that counts."""
         if isinstance(one, Budget):
             return Limit(self._events(one.costs, one.of), 0, one.limit)
-        assert isinstance(one, Counting)  # noqa: S101  (implications are cases of these)
+        assert isinstance(one, CountConstraint)  # noqa: S101  (implications are cases of these)
         return Limit(self._events(dict.fromkeys(one.members, 1), one.of), *one.limits)
 
     def _events(self, costs: Mapping[object, int], of: str) -> Array:

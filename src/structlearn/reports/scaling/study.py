@@ -54,7 +54,7 @@ class StudyPlan:
     gaps: tuple[float, ...] = GAPS
 
 
-class Budget:
+class TimeBudget:
     """Seconds of `jobs` processes that are left for cells; some are kept for the report.
 
     spent : those that earlier runs took of it

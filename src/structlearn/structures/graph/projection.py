@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, max_value, project, project_workspace, workspace
-from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.contract import Array, Record, Shape, max_value, project, project_workspace, workspace
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import longest_range
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.inference import GraphScores, graph_sizes
@@ -53,7 +53,7 @@ def _scratch(scores: GraphScores, shape: Shape, oracle: object) -> SparseMAPScra
 def bounded_project(
     structure: BoundedGraphs, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
 ) -> float:
-    return project_with_bound(structure, structure.scores, shape, theta, work, point)
+    return project_with_bound(structure, n_states_of(structure.scores, shape), shape, theta, work, point)
 
 
 @implements(project, LocalGraphs)
@@ -61,20 +61,26 @@ def bounded_project(
 def local_project(
     structure: LocalGraphs, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
 ) -> float:
-    return project_with_bound(structure, structure.bounded.scores, shape, theta, work, point)
+    n_curved = n_states_of(structure.bounded.scores, shape)
+    return project_with_bound(structure, n_curved, shape, theta, work, point)
+
+
+@leaf
+def n_states_of(scores: GraphScores, shape: Shape) -> int:
+    """Return the number of the parts that are states of nodes."""
+    return graph_sizes(scores, shape[1])[0] * scores.n_states
 
 
 @kernel
 def project_with_bound(
-    structure: BoundedGraphs | LocalGraphs,
-    scores: GraphScores,
+    structure: Record,
+    n_curved: int,
     shape: Shape,
     theta: Array,
     work: SparseMAPScratch,
     point: Array,
 ) -> float:
-    """Project onto the states of nodes, as in chains; return the value, or a bound of the best one."""
-    n_curved = graph_sizes(scores, shape[1])[0] * scores.n_states
+    """Project onto the first parts, those of states; return the value, or a bound of the best one."""
     states, pairs = theta[:n_curved], theta[n_curved:]
     value = active_set_project(structure, shape, states, pairs, work, point)
     if value == -np.inf:

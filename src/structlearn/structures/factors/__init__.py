@@ -1,0 +1,1 @@
+"""Factor graphs: tables over several variables, and constraints that count."""
