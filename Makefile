@@ -55,7 +55,7 @@ kernels: $(VENV)/.installed
 
 # The site, warnings as errors, names of the reference afresh; its pages' blocks are run first, the chapters and the gallery by the build itself.
 docs: $(VENV)/.installed-docs
-	$(BIN)/python -m pytest -q tests/pages
+	$(BIN)/python -m pytest -q -m "long or not long" tests/pages
 	rm -rf docs/api
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs site
 

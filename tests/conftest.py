@@ -1,6 +1,7 @@
-"""Puts this folder on the path (for `brute`), and sets up Hypothesis."""
+"""Puts this folder on the path (for `brute`), sets up Hypothesis, and marks tests that take long."""
 
 import gc
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +13,17 @@ settings.register_profile(
 )
 settings.register_profile("structlearn", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("structlearn")
+
+
+#: Tests that take seconds of processor time in a cold run, and whose like are there: `make torture` runs them.
+LONG = {one for one in (Path(__file__).parent / "long_tests.txt").read_text().splitlines() if one[:1] != "#"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.removeprefix("tests/") in LONG:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture

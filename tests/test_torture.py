@@ -1,6 +1,7 @@
 """A share of the random fits of `make torture`, and proofs that its checks can fail."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import cvxpy
@@ -221,3 +222,12 @@ def test_the_reference_finds_the_optimum(loss, seed):
 def test_bounds_of_the_objective_are_tight(loss):
     bounds = tables(0, loss).value(np.array([3.0, -1.0, 0.5]))
     assert 0 <= bounds.above - bounds.below <= 1e-13
+
+
+def test_tests_that_are_left_to_torture_exist():
+    folder = Path(__file__).parent
+    names = [one for one in (folder / "long_tests.txt").read_text().splitlines() if not one.startswith("#")]
+    assert len(names) == len(set(names)) > 20
+    for name in names:
+        path, function = name.split("[")[0].split("::")
+        assert f"def {function}(" in (folder / path).read_text()
