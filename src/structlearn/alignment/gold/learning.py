@@ -15,6 +15,7 @@ import numpy as np
 
 from structlearn.alignment.gold.features import STRONG
 from structlearn.alignment.gold.gold_pairs import EdgeTables, GoldPairs, GoldViews, in_pieces
+from structlearn.alignment.gold.identical import with_identical
 from structlearn.alignment.gold.readings import Readings, read_again
 from structlearn.alignment.links import Link, Links, table_links
 from structlearn.alignment.metrics import alignment_scores
@@ -258,6 +259,7 @@ def cross_validate(
     deals = [np.array_split(rng.permutation(n), min(folds, n)) for _ in range(SHUFFLES)]
     pieces = in_pieces(gold.mix(), links)
     views = [one.X for one in (gold.new, gold.text) if one is not None]
+    identical = gold.identical or [()] * n
     shared = {"random_state": random_state, **parameters}
 
     def errors(parts: Sequence[Array]) -> list[list[float]]:
@@ -269,7 +271,8 @@ def cross_validate(
             for setting, seen in zip(settings, found):
                 model = again.fit(setting, held_out, **shared)
                 for one, X in zip(seen, views):
-                    one.update(zip(part, map(table_links, model.predict([X[k] for k in part]))))
+                    drawn = map(table_links, model.predict([X[k] for k in part]))
+                    one.update((k, with_identical(some, identical[k])) for k, some in zip(part, drawn))
         return [[alignment_scores(links, [one[k] for k in range(n)]).aer for one in seen] for seen in found]
 
     means = np.mean([errors(parts) for parts in deals], axis=0).tolist()
