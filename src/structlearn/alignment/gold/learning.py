@@ -28,6 +28,8 @@ from structlearn.structures import Matching
 SHUFFLES = 2
 #: The first reading: the strength of its prior, and into how many parts pairs are dealt to be read.
 FIRST_STRENGTH, FIRST_PARTS = 2.0, 3
+#: Log odds of links where all edges seen are linked.
+LINKED_ALL = 3.0
 #: Slopes of the confidence that are tried.
 _SLOPES = tuple(2.0**k for k in range(-4, 10))
 
@@ -71,7 +73,7 @@ class LinkModel(NamedTuple):
     """
 
     weights: Array
-    certificate: Certificate
+    certificate: Certificate | None
     history: History
     structure: Matching
     first: Array | None = None
@@ -123,6 +125,8 @@ def fit_log_loss(
     pair = np.repeat(np.arange(len(gold.X)), gold.X.shapes.prod(axis=1))
     used = ~_end_to_end(gold.free).astype(bool) & ~np.isin(pair, list(held_out))
     y = _end_to_end(gold.tables)[used] > 0
+    if y.all() or not y.any():
+        return _of_one_kind(gold.X.rows.shape[1], structure, linked=bool(y.any()))
     per_edge = (len(gold.X) - len(held_out)) / y.size
     model = BinaryClassifier(
         loss="softmax",
@@ -133,6 +137,13 @@ def fit_log_loss(
     )
     model.fit(gold.X.rows[used], y)
     return LinkModel(model.weights_, model.certificate_, model.history_, structure)
+
+
+def _of_one_kind(n_features: int, structure: Matching, *, linked: bool) -> LinkModel:
+    """Return the model where all edges are linked, or none is: it says the same of all others."""
+    weights = np.zeros(n_features)
+    weights[0] = (LINKED_ALL if linked else -LINKED_ALL) / STRONG
+    return LinkModel(weights, None, History([]), structure)
 
 
 class Learner(NamedTuple):
@@ -183,13 +194,12 @@ def reread(gold: GoldPairs, held_out: Collection[int] = (), **parameters: Any) -
     if len(pairs) < 2:
         return Reread(gold, None)
     setting = Setting(FIRST_STRENGTH / len(pairs), 1.0)
-    theta, start = np.zeros(len(gold.X.rows)), np.concatenate([[0], np.cumsum(gold.X.shapes.prod(axis=1))])
+    theta, n_edges = np.zeros(len(gold.X.rows)), gold.X.shapes.prod(axis=1)
     for part in (pairs[k::FIRST_PARTS] for k in range(min(FIRST_PARTS, len(pairs)))):
         own = np.isin(gold.pair, part)
         weights = fit_log_loss(gold, setting, np.flatnonzero(own | out), **parameters).weights
-        for k in np.flatnonzero(own & ~out):
-            edges = slice(start[k], start[k + 1])
-            theta[edges] = gold.X.rows[edges] @ weights
+        edges = np.repeat(own & ~out, n_edges)
+        theta[edges] = gold.X.rows[edges] @ weights
     rows = np.concatenate([gold.X.rows, read_again(theta, gold.X.shapes)], axis=1)
     first = fit_log_loss(gold, setting, np.flatnonzero(out), **parameters).weights
     return Reread(gold._replace(X=EdgeTables(rows, gold.X.shapes)), first)
