@@ -53,6 +53,13 @@ def test_log_loss_is_at_its_optimum(gold, held_out):
     np.testing.assert_allclose(gradient(gold, model.weights, 0.1, held_out), 0.0, atol=1e-4)
 
 
+def test_edges_of_one_kind_teach_that_kind(gold):
+    none = gold._replace(tables=[0 * table for table in gold.tables])
+    model = fit_links(none, Setting(0.1, 1.5), tol=1e-3, **SHARED)
+    assert model.certificate is None
+    assert not any(table.any() for table in model.predict(gold.X))
+
+
 def test_costs_are_thresholds_of_probabilities(gold):
     even, bold = (fit_links(gold, Setting(0.1, cost, 2.0), tol=1e-9, **SHARED) for cost in (2.0, 6.0))
     for x, least in zip(gold.X, bold.predict(gold.X)):

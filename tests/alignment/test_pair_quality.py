@@ -6,7 +6,16 @@ import pytest
 from structlearn import Aligner
 from structlearn.alignment.statistics.lexicon import find_entry
 from structlearn.alignment.text.clean import CleaningRules
-from structlearn.alignment.uses.evidence import COPIED, N_FEATURES, P0, WordTables, evidence_of
+from structlearn.alignment.uses.evidence import (
+    COPIED,
+    N_FEATURES,
+    WordRatios,
+    WordTables,
+    evidence_of,
+    learn_alone,
+    ratios_of,
+    usual_alone,
+)
 from structlearn.alignment.uses.quality import (
     PairQuality,
     cut_by_precision,
@@ -47,7 +56,9 @@ def test_evidence_follows_its_formula(aligner):
     statistics = aligner.statistics_
     tables = WordTables.of(statistics)
     pair = ["a1", "a7", "a399", "unheard"], ["b7", "b1", "unheard", "b1"]
-    found = evidence_of(tables, statistics, [pair, ([], ["b1"])])
+    alone = usual_alone(statistics)
+    alone[0][:] = np.random.default_rng(0).uniform(0.05, 0.9, alone[0].size)
+    found = evidence_of(ratios_of(tables, statistics, [pair, ([], ["b1"])]), alone)
     assert found.shape == (2, N_FEATURES)
 
     bitext = statistics.encode([pair])
@@ -60,7 +71,8 @@ def test_evidence_follows_its_formula(aligner):
         for e in source:
             k = find_entry(statistics.lexicon, e, f)
             t += tables.forward[k] if k < len(statistics.lexicon.target) else 0.0
-        words.append(np.log(P0 + (1 - P0) * t / len(source) / tables.target_share[f]))
+        own = alone[0][f]
+        words.append(np.log(own + (1 - own) * t / len(source) / tables.target_share[f]))
     np.testing.assert_allclose(found[0, 0], np.sum(words) / 4, rtol=1e-6)
     np.testing.assert_allclose(found[0, 2], np.sum(words) / 2, rtol=1e-6)
     assert found[0, 4] == np.sum(np.array(words) > 0) / 4
@@ -71,10 +83,27 @@ def test_numbers_are_their_own_translations():
     text = [(["a", "x"], ["b", "x"])] * 20 + [(["a", "17"], ["b", "17"]), (["a", "18"], ["b", "18"])]
     statistics = Aligner(random_state=0).fit([], None, text).statistics_
     tables = WordTables.of(statistics)
-    right, wrong = evidence_of(tables, statistics, [(["17"], ["17"]), (["17"], ["18"])])
+    pairs = [(["17"], ["17"]), (["17"], ["18"])]
+    right, wrong = evidence_of(ratios_of(tables, statistics, pairs), usual_alone(statistics))
     share = tables.target_share[statistics.target_words.encode(["17"])[0]]
-    assert right[0] >= np.log(P0 + (1 - P0) * COPIED / share) - 1e-9
+    assert right[0] >= np.log(0.1 + 0.9 * COPIED / share) - 1e-9
     assert wrong[0] < 0
+
+
+def test_how_often_words_stand_alone_is_learned():
+    """Of 4,000 occurrences each, one word in two and one in a hundred come without what explains them."""
+    statistics = Aligner().fit([], None, [(["a", "b"], ["x", "y"])] * 4000).statistics_
+    rng = np.random.default_rng(0)
+    word = np.repeat(statistics.target_words.encode(["x", "y"]), 4000)
+    explained = rng.random(8000) > np.repeat([0.5, 0.01], 4000)
+    # those that stand alone have a ratio of 1 on average, by chance
+    ratio = np.where(explained, 50.0, rng.choice([0.0, 50.0], 8000, p=[0.98, 0.02]))
+    side = WordRatios(ratio, word, np.full(4000, 2))
+    nothing = WordRatios(np.empty(0), np.empty(0, dtype=int), np.zeros(4000, dtype=int))
+    alone, _ = learn_alone((side, nothing), statistics, np.ones(4000))
+    np.testing.assert_allclose(alone[word[[0, -1]]], [0.5, 0.01], atol=0.03)
+    unheeded, _ = learn_alone((side, nothing), statistics, np.zeros(4000))
+    np.testing.assert_allclose(unheeded[word[[0, -1]]], 0.1, atol=0.01)
 
 
 def test_bad_pairs_are_found_and_their_share_is_known(text, quality):

@@ -151,6 +151,7 @@ CASES = (
         "align evaluate --hyp {f} --gold {b}/gold.wa",
         "align evaluate --hyp {f} --gold {b}/gold.pharaoh",
         f"align train {SIDES} --gold {{f}} {GOLD} --out {{w}}/out",
+        f"align train {SIDES} --gold {{b}}/gold.wa {GOLD} --votes {{f}} --out {{w}}/out",
         "align phrases --links {f} --src {b}/gold.en --tgt {b}/gold.fr --out {w}/out",
     ),
     _aligned(

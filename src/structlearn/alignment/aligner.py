@@ -19,6 +19,7 @@ from structlearn.alignment.files.storage import read_aligner, write_aligner
 from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, held_out_weights
 from structlearn.alignment.gold.features import STRONG, EdgeFeatures, link_feature_names
 from structlearn.alignment.gold.gold_pairs import GoldViews, check_links, gold_of
+from structlearn.alignment.gold.identical import identical_links
 from structlearn.alignment.gold.learning import (
     LEARNERS,
     Setting,
@@ -251,7 +252,9 @@ class Aligner(LinkDrawing, CalibratedLinks, AlignerUses, TextStatistics, BaseEst
         if surplus is not None and statistics is None and not other.is_much and len(pairs) > 1:
             own = features.bitext.tables(surplus)
             new = features_as_new(self, pairs, other.pairs, before, own)
-        gold = GoldViews.of(gold_of(features, known, self.structure_), new)
+        written = [self.write_pair(pair) for pair in pairs]
+        same = list(identical_links(features.bitext, written, self.statistics_.lexicon))
+        gold = GoldViews.of(gold_of(features, known, self.structure_), new, same)
         setting = self._learn(gold, known, gap)
         if gold_links is not None and surplus is not None and len(pairs) > 1:
             held_out = held_out_weights(gold.mix(), setting, self.folds, **self._model_parameters())

@@ -9,7 +9,7 @@ import numpy as np
 
 from structlearn.alignment.gold.features import EdgeFeatures
 from structlearn.alignment.gold.long_pairs import pieces_of
-from structlearn.alignment.links import Links
+from structlearn.alignment.links import Link, Links
 from structlearn.alignment.text.bitext import Bitext
 from structlearn.core.contract import Array
 from structlearn.structures import Matching
@@ -38,15 +38,22 @@ class GoldPairs(NamedTuple):
 
 
 class GoldViews(NamedTuple):
-    """The gold pairs as a part of the text, and as new pairs are seen; None where that is the same."""
+    """The gold pairs as a part of the text, and as new pairs are seen; None where that is the same.
+
+    identical : links of each pair that are drawn whatever the scores are, if any
+    """
 
     text: GoldPairs
     new: GoldPairs | None = None
+    identical: Sequence[Sequence[Link]] | None = None
 
     @classmethod
-    def of(cls, text: GoldPairs, rows: Array | None) -> GoldViews:
+    def of(
+        cls, text: GoldPairs, rows: Array | None, identical: Sequence[Sequence[Link]] | None = None
+    ) -> GoldViews:
         """Make both views; `rows` are the features of new pairs."""
-        return cls(text, None if rows is None else text._replace(X=EdgeTables(rows, text.X.shapes)))
+        new = None if rows is None else text._replace(X=EdgeTables(rows, text.X.shapes))
+        return cls(text, new, identical)
 
     def mix(self) -> GoldPairs:
         """Each pair once: every other one as new."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from structlearn.alignment.gold.scores import ScoredEdges
 from structlearn.alignment.gold.vectors import Words
+from structlearn.alignment.links import Link
 from structlearn.alignment.statistics.lexicon import Lexicon
 from structlearn.alignment.text.bitext import Bitext
 
@@ -30,9 +31,7 @@ def link_identical(edges: ScoredEdges, pairs: Sequence[Words], lexicon: Lexicon,
     The scores and posteriors that are given are written to.
     """
     found: list[int] = []
-    for k, (source, target) in enumerate(pairs):
-        common = [word for word in set(source).intersection(target) if _may_be_linked(word)]
-        places = _identical_places(source, target, common, _Seen(edges.bitext, lexicon, k)) if common else ()
+    for k, ((source, target), places) in enumerate(zip(pairs, identical_links(edges.bitext, pairs, lexicon))):
         first, shape = int(edges.bitext.cell_start[k]), (len(source), len(target))
         for i, j in places:
             theta = edges.theta[first : first + shape[0] * shape[1]].reshape(shape)
@@ -44,6 +43,21 @@ def link_identical(edges: ScoredEdges, pairs: Sequence[Words], lexicon: Lexicon,
     for posterior in (edges.agreement, edges.mean):
         posterior[found] = np.maximum(posterior[found], SURE)
     return edges._replace(identical=np.array(found, dtype=np.int64))
+
+
+def identical_links(bitext: Bitext, pairs: Sequence[Words], lexicon: Lexicon) -> Iterator[list[Link]]:
+    """Yield the links of each pair that identical tokens have for being identical."""
+    for k, (source, target) in enumerate(pairs):
+        common = [word for word in set(source).intersection(target) if _may_be_linked(word)]
+        yield list(_identical_places(source, target, common, _Seen(bitext, lexicon, k))) if common else []
+
+
+def with_identical(links: frozenset[Link], identical: Sequence[Link]) -> frozenset[Link]:
+    """Return links with these, which take their words' other links away."""
+    if not identical:
+        return links
+    rows, columns = map(set, zip(*identical))
+    return frozenset(identical) | {(i, j) for i, j in links if i not in rows and j not in columns}
 
 
 class _Seen(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 
 from structlearn.alignment.gold.features import STRONG
 from structlearn.alignment.gold.gold_pairs import EdgeTables, GoldPairs, GoldViews, in_pieces
+from structlearn.alignment.gold.identical import with_identical
 from structlearn.alignment.gold.readings import Readings, read_again
 from structlearn.alignment.links import Link, Links, table_links
 from structlearn.alignment.metrics import alignment_scores
@@ -27,6 +28,8 @@ from structlearn.structures import Matching
 SHUFFLES = 2
 #: The first reading: the strength of its prior, and into how many parts pairs are dealt to be read.
 FIRST_STRENGTH, FIRST_PARTS = 2.0, 3
+#: Log odds of links where all edges seen are linked.
+LINKED_ALL = 3.0
 #: Slopes of the confidence that are tried.
 _SLOPES = tuple(2.0**k for k in range(-4, 10))
 
@@ -70,7 +73,7 @@ class LinkModel(NamedTuple):
     """
 
     weights: Array
-    certificate: Certificate
+    certificate: Certificate | None
     history: History
     structure: Matching
     first: Array | None = None
@@ -122,6 +125,8 @@ def fit_log_loss(
     pair = np.repeat(np.arange(len(gold.X)), gold.X.shapes.prod(axis=1))
     used = ~_end_to_end(gold.free).astype(bool) & ~np.isin(pair, list(held_out))
     y = _end_to_end(gold.tables)[used] > 0
+    if y.all() or not y.any():
+        return _of_one_kind(gold.X.rows.shape[1], structure, linked=bool(y.any()))
     per_edge = (len(gold.X) - len(held_out)) / y.size
     model = BinaryClassifier(
         loss="softmax",
@@ -132,6 +137,13 @@ def fit_log_loss(
     )
     model.fit(gold.X.rows[used], y)
     return LinkModel(model.weights_, model.certificate_, model.history_, structure)
+
+
+def _of_one_kind(n_features: int, structure: Matching, *, linked: bool) -> LinkModel:
+    """Return the model where all edges are linked, or none is: it says the same of all others."""
+    weights = np.zeros(n_features)
+    weights[0] = (LINKED_ALL if linked else -LINKED_ALL) / STRONG
+    return LinkModel(weights, None, History([]), structure)
 
 
 class Learner(NamedTuple):
@@ -182,13 +194,12 @@ def reread(gold: GoldPairs, held_out: Collection[int] = (), **parameters: Any) -
     if len(pairs) < 2:
         return Reread(gold, None)
     setting = Setting(FIRST_STRENGTH / len(pairs), 1.0)
-    theta, start = np.zeros(len(gold.X.rows)), np.concatenate([[0], np.cumsum(gold.X.shapes.prod(axis=1))])
+    theta, n_edges = np.zeros(len(gold.X.rows)), gold.X.shapes.prod(axis=1)
     for part in (pairs[k::FIRST_PARTS] for k in range(min(FIRST_PARTS, len(pairs)))):
         own = np.isin(gold.pair, part)
         weights = fit_log_loss(gold, setting, np.flatnonzero(own | out), **parameters).weights
-        for k in np.flatnonzero(own & ~out):
-            edges = slice(start[k], start[k + 1])
-            theta[edges] = gold.X.rows[edges] @ weights
+        edges = np.repeat(own & ~out, n_edges)
+        theta[edges] = gold.X.rows[edges] @ weights
     rows = np.concatenate([gold.X.rows, read_again(theta, gold.X.shapes)], axis=1)
     first = fit_log_loss(gold, setting, np.flatnonzero(out), **parameters).weights
     return Reread(gold._replace(X=EdgeTables(rows, gold.X.shapes)), first)
@@ -258,6 +269,7 @@ def cross_validate(
     deals = [np.array_split(rng.permutation(n), min(folds, n)) for _ in range(SHUFFLES)]
     pieces = in_pieces(gold.mix(), links)
     views = [one.X for one in (gold.new, gold.text) if one is not None]
+    identical = gold.identical or [()] * n
     shared = {"random_state": random_state, **parameters}
 
     def errors(parts: Sequence[Array]) -> list[list[float]]:
@@ -269,7 +281,8 @@ def cross_validate(
             for setting, seen in zip(settings, found):
                 model = again.fit(setting, held_out, **shared)
                 for one, X in zip(seen, views):
-                    one.update(zip(part, map(table_links, model.predict([X[k] for k in part]))))
+                    drawn = map(table_links, model.predict([X[k] for k in part]))
+                    one.update((k, with_identical(some, identical[k])) for k, some in zip(part, drawn))
         return [[alignment_scores(links, [one[k] for k in range(n)]).aer for one in seen] for seen in found]
 
     means = np.mean([errors(parts) for parts in deals], axis=0).tolist()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ENOUGH = 50
 #: or this many words, and no fewer than the gold pairs.
 MANY = 1 << 19
-#: At most about this share of the text is left out at once.
+#: At most about this share of the gold pairs, and so of the text, is left out at once.
 LEFT_OUT = 0.05
 
 
@@ -86,7 +86,7 @@ def features_as_new(
     """
     found: dict[int, Array] = {}
     written = [aligner.write_pair(pair) for pair in gold]
-    for part in parts_of(gold, n_words(text)):
+    for part in parts_of(gold):
         rest = [pair for k, pair in enumerate(gold) if k not in part]
         other = _without(aligner, chain(rest, text), earlier)
         bitext = other.statistics_.encode(written)
@@ -101,11 +101,9 @@ def features_as_new(
     return np.concatenate([found[k].reshape(-1, found[k].shape[2]) for k in range(len(gold))])
 
 
-def parts_of(gold: Sequence[Words], n_text_words: int) -> list[range]:
-    """Split the gold pairs into parts of about `LEFT_OUT` of all words, and into two if there is no text."""
-    own = n_words(gold)
-    n = ceil(own / (LEFT_OUT * (own + n_text_words)))
-    n = min(max(n, 1 if n_text_words else 2), len(gold))
+def parts_of(gold: Sequence[Words]) -> list[range]:
+    """Split the gold pairs into parts: where they are unlike the text, each needs the others."""
+    n = min(ceil(1 / LEFT_OUT), len(gold))
     return [range(k, len(gold), n) for k in range(n)]
 
 

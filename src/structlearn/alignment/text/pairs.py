@@ -64,9 +64,13 @@ def _beside(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
                 rest = _count_rest(other, target_lines if left is None else source_lines)
                 counts = "" if rest is None else f": {number - 1} lines and {number + rest} lines"
                 raise DataError.at(
-                    ended, number, f"the file ends here, but {os.fspath(other)} goes on{counts}."
+                    _called(ended), number, f"the file ends here, but {_called(other)} goes on{counts}."
                 )
             yield number, left[1], right[1]
+
+
+def _called(path: Path) -> str:
+    return "stdin" if os.fspath(path) == "-" else os.fspath(path)
 
 
 def _opened(path: Path) -> Lines:

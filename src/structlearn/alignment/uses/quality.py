@@ -8,7 +8,8 @@ pair,
 
 r, the likelihood of good pairs over that of bad ones, is a logistic regression of the text's pairs, each
 weighted by p(good | x), against those made bad; both weights and pi come from a few rounds of expectation
-maximisation.
+maximisation. How often words stand alone is then learned from the pairs as far as they are good, and all
+that again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structlearn.alignment.gold.vectors import Words
-from structlearn.alignment.uses.evidence import WordTables, evidence_of
+from structlearn.alignment.uses.evidence import (
+    BothAlone,
+    BothRatios,
+    WordTables,
+    end_to_end,
+    evidence_of,
+    learn_alone,
+    ratios_of,
+    usual_alone,
+)
 from structlearn.core.contract import Array
 from structlearn.data import DataError
 
@@ -35,6 +45,8 @@ LOOKED_AT, RUN, LEAST = 1 << 16, 64, 100
 AT_ONCE = 500
 #: Rounds of expectation maximisation; steps of Newton's method in each, and its ridge.
 ROUNDS, STEPS, RIDGE = 10, 8, 1.0
+#: How often it is learned how often words stand alone.
+LEARNED = 2
 #: The share of bad pairs to begin with.
 SHARE_AT_FIRST = 0.05
 #: One in this many of all that can be made bad is counted: there are three per pair.
@@ -47,6 +59,7 @@ class PairQuality:
 
     aligner : Aligner
         Its statistics say what is evidence.
+    tables, alone : what is known of words, see `evidence`
     weights, intercept : of log r(x), see above
     share_bad : pi, the share of the text's pairs that are bad
     sample, sample_log_odds : the pairs that it was calibrated on, from all over the text, and their log odds
@@ -54,6 +67,7 @@ class PairQuality:
 
     aligner: Aligner
     tables: WordTables
+    alone: BothAlone
     weights: Array
     intercept: float
     share_bad: float
@@ -82,17 +96,23 @@ class PairQuality:
             raise DataError(
                 f"Scores are calibrated on at least {LEAST} pairs with words on both sides; got {len(pairs)}."
             )
-        tables = WordTables.of(aligner.statistics_)
-        good = _evidence(aligner, tables, pairs)
+        statistics = aligner.statistics_
+        tables = WordTables.of(statistics)
         runs = [pairs[k : k + RUN] for k in range(0, len(pairs), RUN)]
         made = chain.from_iterable(map(_counted if own else mismatched, runs))
-        bad = _evidence(aligner, tables, list(made))
-        return cls(aligner, tables, *fit_mixture(good, bad), pairs)
+        text_ratios, bad = _ratios(aligner, tables, pairs), _ratios(aligner, tables, list(made))
+        alone = usual_alone(statistics)
+        for _ in range(LEARNED):
+            x = evidence_of(text_ratios, alone)
+            good = _probability_good(x, *fit_mixture(x, evidence_of(bad, alone)))
+            alone = learn_alone(text_ratios, statistics, good)
+        found = fit_mixture(evidence_of(text_ratios, alone), evidence_of(bad, alone))
+        return cls(aligner, tables, alone, *found, pairs)
 
     def log_odds(self, pairs: Sequence[Words]) -> Array:
         """Return log p(good) / p(bad) of each pair; -inf where a side has no words."""
-        x = _evidence(self.aligner, self.tables, pairs)
-        found = x @ self.weights + self.intercept + np.log((1 - self.share_bad) / self.share_bad)
+        x = evidence_of(_ratios(self.aligner, self.tables, pairs), self.alone)
+        found = _log_odds(x, self.weights, self.intercept, self.share_bad)
         empty = np.array([not (len(source) and len(target)) for source, target in pairs], dtype=bool)
         found[empty] = -np.inf
         return found
@@ -109,10 +129,18 @@ def probability(log_odds: Array | float) -> Array:
     return 1.0 / (1.0 + np.exp(-np.maximum(log_odds, -700.0)))
 
 
-def _evidence(aligner: Aligner, tables: WordTables, pairs: Sequence[Words]) -> Array:
+def _log_odds(x: Array, weights: Array, intercept: float, share_bad: float) -> Array:
+    return x @ weights + intercept + np.log((1 - share_bad) / share_bad)
+
+
+def _probability_good(x: Array, weights: Array, intercept: float, share_bad: float) -> Array:
+    return probability(_log_odds(x, weights, intercept, share_bad))
+
+
+def _ratios(aligner: Aligner, tables: WordTables, pairs: Sequence[Words]) -> BothRatios:
     written = [aligner.write_pair(pair) for pair in pairs]
-    parts = [written[k : k + AT_ONCE] for k in range(0, len(written), AT_ONCE)]
-    return np.concatenate([evidence_of(tables, aligner.statistics_, part) for part in parts])
+    parts = [written[k : k + AT_ONCE] for k in range(0, max(len(written), 1), AT_ONCE)]
+    return end_to_end([ratios_of(tables, aligner.statistics_, part) for part in parts])
 
 
 # ---- pairs that are known to be bad -------------------------------------------------------------------
