@@ -41,8 +41,7 @@ def solve(
     out_file = output_file(out, [file])
     begin = time.perf_counter()
     factors = read_factors(file)
-    wide = factors.order > 2
-    found = _best_of_factors(factors, begin, seconds) if wide else _best(factors.pairwise(), begin, seconds)
+    found = best_answer(factors, begin, seconds)
     write_pieces([labelling_text(found.states)], out_file)
     if out_file is None:
         return
@@ -58,6 +57,13 @@ def solve(
         "seconds": time.perf_counter() - begin,
     }
     print_figures(figures.items(), as_json=as_json)
+
+
+def best_answer(factors: Factors, begin: float, seconds: float) -> GraphAnswer:
+    """Return the best answer that is found until some seconds after `begin`."""
+    if factors.order > 2:
+        return _best_of_factors(factors, begin, seconds)
+    return _best(factors.pairwise(), begin, seconds)
 
 
 def _best(scores: PairwiseScores, begin: float, seconds: float) -> GraphAnswer:
