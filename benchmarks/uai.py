@@ -1,7 +1,7 @@
 """Markov random fields of the UAI competition: labellings and bounds of `structlearn solve` in five seconds.
 
-`python benchmarks/uai.py [--seconds S] [NAME ...]`: scores beside those of the labellings that the source stores, and
-bounds above the better of both; natural logarithms. Nothing is compiled within the seconds.
+`python benchmarks/uai.py [--seconds S] [NAME ...]`: scores beside those of the labellings that the source
+stores, and bounds above the better of both; natural logarithms. Nothing is compiled within the seconds.
 """
 
 from __future__ import annotations
