@@ -41,8 +41,7 @@ def solve(
     out_file = output_file(out, [file])
     begin = time.perf_counter()
     factors = read_factors(file)
-    wide = factors.order > 2
-    found = _best_of_factors(factors, begin, seconds) if wide else _best(factors.pairwise(), begin, seconds)
+    found = best_answer(factors, begin, seconds)
     write_pieces([labelling_text(found.states)], out_file)
     if out_file is None:
         return
@@ -60,26 +59,53 @@ def solve(
     print_figures(figures.items(), as_json=as_json)
 
 
+def best_answer(factors: Factors, begin: float, seconds: float) -> GraphAnswer:
+    """Return the best answer that is found until some seconds after `begin`."""
+    if factors.order > 2:
+        return _best_of_factors(factors, begin, seconds)
+    return _best(factors.pairwise(), begin, seconds)
+
+
 def _best(scores: PairwiseScores, begin: float, seconds: float) -> GraphAnswer:
-    """Return the best answer within some seconds: searches become longer, and the bound is the first one."""
+    """Return the best answer within some seconds: a bound that cycles tighten, and longer searches."""
     from structlearn.structures import PairwiseGraph
+    from structlearn.structures.graph.polishing import HEATS, polish
 
     (n, edges), k = scores.graph, scores.node.shape[1]
-    theta = scores.theta
-    found = PairwiseGraph(n, edges, k).solve(theta)
-    effort = _FIRST_EFFORT
+    graph, theta = PairwiseGraph(n, edges, k), scores.theta
+    found = graph.solve(theta)
     try:
         with show_progress("searching", seconds) as step:
-            while not found.exact and (spent := time.perf_counter() - begin) < seconds:
+            if not found.exact:
+                found = _with_cycles(graph, scores, found)
+            effort, turn, taken = _FIRST_EFFORT, 0, 0.0
+            while not found.exact and (spent := time.perf_counter() - begin) + taken < seconds:
                 step.reach(spent, f"score {found.value + scores.constant:.6g}")
-                started = time.perf_counter()
-                found = _searched(PairwiseGraph(n, edges, k, effort=effort), theta, found)
-                taken = time.perf_counter() - started
-                left = seconds - (time.perf_counter() - begin)
-                effort = int(effort * min(4.0, max(left / max(taken, 1e-9), 1.0)))
+                started, heat = time.perf_counter(), HEATS[turn % len(HEATS)]
+                found = _better(found, *polish(graph, theta, found.states, found.bound, effort, heat))
+                taken, turn = time.perf_counter() - started, turn + 1
+                effort *= 2 if turn % len(HEATS) == 0 else 1
     except KeyboardInterrupt:
         say("Interrupted: the best labelling so far is written.")
     return found._replace(value=found.value + scores.constant, bound=found.bound + scores.constant)
+
+
+def _with_cycles(graph: PairwiseGraph, scores: PairwiseScores, found: GraphAnswer) -> GraphAnswer:
+    """Return the answer with a bound that cycles tighten, and the labelling that they speak for."""
+    from structlearn.structures.factors.cycles import cycle_bound
+    from structlearn.structures.graph.polishing import polish
+
+    tight = cycle_bound(scores.graph, scores.node, scores.table)
+    if tight is None:
+        return found
+    if tight.bound < found.bound:
+        found = found._replace(bound=max(tight.bound, found.value), method="message passing with cycles")
+    return _better(found, *polish(graph, scores.theta, tight.states, found.bound, 0, 1.0))
+
+
+def _better(found: GraphAnswer, states: Array, value: float) -> GraphAnswer:
+    """Return the answer with another labelling, if that is better."""
+    return found._replace(states=states, value=value) if value > found.value else found
 
 
 def _best_of_factors(factors: Factors, begin: float, seconds: float) -> GraphAnswer:
@@ -102,10 +128,3 @@ def _best_of_factors(factors: Factors, begin: float, seconds: float) -> GraphAns
     except KeyboardInterrupt:
         say("Interrupted: the best labelling so far is written.")
     return GraphAnswer(found.states, found.value + constant, found.bound + constant, "dual decomposition")
-
-
-def _searched(structure: PairwiseGraph, theta: Array, best: GraphAnswer) -> GraphAnswer:
-    """Return the better of an answer and that of a search."""
-    vertex = structure.maximize(theta)
-    value = float(theta[vertex > 0] @ vertex[vertex > 0])
-    return best._replace(states=structure.decode(vertex), value=value) if value > best.value else best

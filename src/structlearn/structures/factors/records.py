@@ -9,6 +9,9 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import jitable
 
+#: What a factor is that is no table: limits of counts; and of `cycles`, an edge with its nodes, and a cycle.
+LIMIT, LINK, CYCLE = -1, -2, -3
+
 
 class FactorRecord(NamedTuple):
     """Variables, and factors over some of them: tables of scores, or limits of what their states count.
@@ -21,8 +24,10 @@ class FactorRecord(NamedTuple):
     variable, factor : (E,) the ends of edges
     message : (E + 1,) where the messages of each edge begin
     cost : what each state counts, laid out as messages; 0 in tables
-    table : (F,) the part at which a table begins, in C order; -1 of limits
-    low, cap : (F,) the least and the largest count; open : whether more than `cap` is as good
+        (in a cycle, for each edge whether it is turned around)
+    table : (F,) the part at which a table begins, in C order; LIMIT, LINK or CYCLE for others
+    low, cap : (F,) the least and the largest count (of a cycle, cap is the number of states)
+    open : (F,) whether more than `cap` is as good
     own_first, own_edge : (n + 1,) and (E,) the edges of each variable
     room : the largest numbers of states of a variable, of a factor's variables, of entries of its messages,
         and of counts for all of them

@@ -107,7 +107,7 @@ def _best_cut(arcs: NodeArcs, work: BoundedWork) -> None:
 
 
 @leaf
-def _lift_forbidden(arcs: NodeArcs, labels: LabelWork) -> float:
+def lift_forbidden(arcs: NodeArcs, labels: LabelWork) -> float:
     """Replace -inf by a score so low that no labelling with it is as good as any without; return the least
     score of these. Messages are differences, in which -inf would make NaN.
     """
@@ -152,7 +152,7 @@ def best_labelling(
         _best_cut(arcs, work)
         value = value_of(arcs, labels.node, labels.table, labels.states)
         return value, value, FLOW
-    least = _lift_forbidden(arcs, labels)
+    least = lift_forbidden(arcs, labels)
     closes, most_sweeps = tight or structure.most_branches > 0, structure.most_sweeps
     if closes and structure.most_visits > 0:
         most_sweeps = min(most_sweeps, _FIRST_SWEEPS)

@@ -68,14 +68,17 @@ def annealing_work(n_nodes: int, n_states: int, wanted: bool) -> AnnealingWork:
 @leaf
 def search(
     arcs: NodeArcs, node: Array, table: Array, value: float, bound: float, n_sweeps: int, best: Array,
-    work: AnnealingWork,
+    work: AnnealingWork, heat: float = 1.0,
 ) -> float:  # fmt: skip
-    """best <- the best labelling met within this number of sweeps; returns its value, `value` at first."""
+    """best <- the best labelling met within this number of sweeps; returns its value, `value` at first.
+
+    heat : the first temperature, as a share of the usual one; with little of it a search stays near `best`
+    """
     n = arcs.middle.size
     work.seed[0] = np.uint64(0)
     for k in range(_PARTITIONS):
         partition(arcs, work.seed, work.forests, k, work.scratch)
-    first = _FIRST * _usual_gap(arcs, node, table, work)
+    first = heat * _FIRST * _usual_gap(arcs, node, table, work)
     length, done = _SHORTEST, 0
     while done < n_sweeps and bound - value > 1e-12 * (abs(bound) + abs(value)) and first > 0.0:
         length = min(length, n_sweeps - done)
