@@ -15,7 +15,7 @@ settings.register_profile("structlearn", settings.get_profile("explore"), derand
 settings.load_profile("structlearn")
 
 
-#: Tests that take seconds of processor time in a cold run, and whose like are there: `make torture` runs them.
+#: Tests that take seconds of processor time in a cold run. `make torture` runs them, `make test` like ones.
 LONG = {one for one in (Path(__file__).parent / "long_tests.txt").read_text().splitlines() if one[:1] != "#"}
 
 

@@ -96,6 +96,11 @@ def crossing(heads):
     return any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 
+def test_many_best_trees_of_a_sentence_are_labelled_in_several_batches(parser):
+    (best,) = parser.predict_kbest([[("dog", "N"), ("sees", "V"), ("cat", "N")] * 100], 8)
+    assert [tree.heads.size for tree, _ in best] == [tree.labels.size for tree, _ in best] == [300] * 8
+
+
 def test_files_give_back_the_same_parser(text, parser, tmp_path):
     X, _ = text
     parser.save(tmp_path / "parser.st")
@@ -141,6 +146,8 @@ def test_the_seed_decides_and_heads_alone_will_do(text, parser):
     assert found[1].heads.size == found[1].labels.size == 0
     assert parser.predict_marginals([[]])[0].shape == (1, 0)
     assert parser.predict([]) == []
+    with pytest.raises(ValueError, match="not fitted"):
+        NeuralParser().predict(X[:1])
     assert [one.shape for one in parser.encode(X[:2])] == [(len(one), 48) for one in X[:2]]
 
 

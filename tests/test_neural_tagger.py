@@ -15,7 +15,7 @@ from structlearn.neural import NeuralTagger  # noqa: E402
 from structlearn.neural import training as training_module  # noqa: E402
 from structlearn.neural.batches import TextBatches, grouped  # noqa: E402
 
-TINY = {"hidden_size": 8, "epochs": 3, "batch_size": 40, "random_state": 0}
+TINY = {"hidden_size": 8, "epochs": 3, "n_networks": 1, "batch_size": 40, "random_state": 0}
 
 
 def sentences(n, seed=0):
@@ -46,8 +46,8 @@ def text():
 
 @pytest.fixture(scope="module")
 def tagger(text):
-    options = {"columns": ("word", "pos"), "constraints": "bio", "n_networks": 2}
-    return NeuralTagger(**options, **TINY).fit(*text)
+    options = {"columns": ("word", "pos"), "constraints": "bio"}
+    return NeuralTagger(**options, **{**TINY, "n_networks": 2}).fit(*text)
 
 
 def network_tables(tagger, sentence):
@@ -197,6 +197,9 @@ def test_vectors_are_inputs(text, tmp_path):
     tagger.save(tmp_path / "tagger.st")
     again = structlearn.load(tmp_path / "tagger.st")
     assert torch.equal(again.networks_[0].encoder.vectors, table)
+
+    with pytest.raises(FileNotFoundError, match=r"none\.vec does not exist"):
+        tagger.set_params(vectors=tmp_path / "none.vec").fit(X, y)
 
 
 def test_training_that_ends_early_leaves_a_model(text, monkeypatch):

@@ -59,6 +59,10 @@ def test_flags_of_linear_models_are_refused(refused, chunks, write, tmp_path):
     for flags in (["--solver", "bcfw"], ["--penalty", "l1"], ["--no-intercept"], ["--tol", "0.1"]):
         assert f"{flags[0]} goes with linear models" in refused(*base, "--model", "neural", *flags)
     assert "--epochs goes with --model neural" in refused(*base, "--epochs", "2")
+    for command in (["tune"], ["compare", "--solvers", "bcfw,sdca"]):
+        first, *rest = command
+        told = refused(first, "chunk", chunks, *rest, "--model", "neural", "--out", tmp_path / "out")
+        assert f"{first} is for linear models" in told
     trees = ["train", "parse", write(TREES, "trees.conllu"), "--out", tmp_path / "p.st"]
     assert "--vectors goes with --model neural" in refused(*trees, "--vectors", chunks)
     assert "--loss goes with linear models" in refused(*trees, "--model", "neural", "--loss", "hinge")

@@ -18,6 +18,7 @@ OF_THEIR_OWN = {
     "own-structure.md",
     "from-crfsuite.md",
     "structured-layers.md",  # needs PyTorch
+    "neural.md",  # likewise
 }
 
 

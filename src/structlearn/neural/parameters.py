@@ -68,7 +68,7 @@ class NetworkParameters:
         cls.__doc__ = with_inherited(cls)
 
     def check_network(self) -> None:
-        """Raise ValueError for a parameter that describes no network."""
+        """Raise ValueError for a parameter that describes no network, and where there are no vectors."""
         for name in _COUNTS:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -76,5 +76,7 @@ class NetworkParameters:
         for name in _SHARES:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and less than 1; got {getattr(self, name)!r}.")
+        if self.vectors is not None and not Path(self.vectors).is_file():
+            raise FileNotFoundError(f"The file of word vectors {self.vectors} does not exist.")
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate must be positive; got {self.learning_rate!r}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -150,6 +150,7 @@ class NeuralParser(StoredParser, NetworkParameters, BaseEstimator):
     @for_no_examples
     def predict(self, X: Sentences) -> list[Array] | list[Parse]:
         """Return the best tree of each sentence: heads or, after training with labels, a `Parse`."""
+        check_is_fitted(self, "networks_")
         best = StructuredLayer(self.structure_, Zero())
         found: list[Any] = [np.empty(0, dtype=np.int64)] * len(X)
         if self.labels_ is not None:
@@ -163,10 +164,8 @@ class NeuralParser(StoredParser, NetworkParameters, BaseEstimator):
     def _with_relations(self, one: _Answers, heads: list[Array]) -> Sequence[Array | Parse]:
         if self.labels_ is None:
             return heads
-        given, mask = (
-            torch.from_numpy(TextBatches.padded(np.concatenate(heads), one.mask)),
-            torch.from_numpy(one.mask),
-        )
+        given = torch.from_numpy(TextBatches.padded(np.concatenate(heads), one.mask))
+        mask = torch.from_numpy(one.mask)
         with torch.no_grad():
             scores = [
                 net.relations_of(states, given, mask) for net, states in zip(self.networks_, one.states)
@@ -179,21 +178,20 @@ class NeuralParser(StoredParser, NetworkParameters, BaseEstimator):
     def predict_marginals(self, X: Sentences) -> list[Array]:
         """Return arcs' probabilities, of shape (words + 1, words) each: [h, m - 1], h = 0 for the root."""
         soft = StructuredLayer(self.structure_, Shannon())
-        found = [np.empty((1, 0))] * len(X)
-        for one in self._answers(X):
-            tables = soft(one.arcs.double(), sizes=one.sizes).numpy()
-            for i, table, n in zip(one.chosen.tolist(), tables, one.sizes[:, 1].tolist()):
-                found[i] = table[: n + 1, :n].copy()
-        return found
+        return self._tables(X, lambda one: soft(one.arcs.double(), sizes=one.sizes))
 
     def decision_function(self, X: Sentences) -> Iterator[Array]:
         """Yield the scores of the arcs of each sentence, of shape (words + 1, words)."""
         check_is_fitted(self, "networks_")
+        yield from self._tables(X, lambda one: one.arcs.double()) if len(X) else ()
+
+    def _tables(self, X: Sentences, of: Callable[[_Answers], Tensor]) -> list[Array]:
+        """Return a table of arcs per sentence, without the padding of its batch."""
         found = [np.empty((1, 0))] * len(X)
-        for one in self._answers(X) if len(X) else ():
-            for i, table, n in zip(one.chosen.tolist(), one.arcs.double().numpy(), one.sizes[:, 1].tolist()):
+        for one in self._answers(X):
+            for i, table, n in zip(one.chosen.tolist(), of(one).numpy(), one.sizes[:, 1].tolist()):
                 found[i] = table[: n + 1, :n].copy()
-        yield from found
+        return found
 
     @for_no_examples
     def predict_kbest(self, X: Sentences, k: int = 5) -> list[list[tuple[Array | Parse, float]]]:
@@ -204,13 +202,12 @@ class NeuralParser(StoredParser, NetworkParameters, BaseEstimator):
             found.append(list(zip(self._labelled(sentence, list(heads)), scores.tolist())))
         return found
 
-    def _labelled(self, sentence: Sequence[Sequence[str]], heads: list[Array]) -> Sequence[Array | Parse]:
+    def _labelled(self, sentence: Sequence[Sequence[str]], heads: list[Array]) -> list[Array | Parse]:
         """Return several trees of one sentence with their relations."""
-        return [
-            tree
-            for one in self._answers([sentence] * len(heads))
-            for tree in self._with_relations(one, heads)
-        ]
+        found: list[Array | Parse] = []
+        for one in self._answers([sentence] * len(heads)):
+            found += self._with_relations(one, [heads[i] for i in one.chosen])
+        return found
 
     @for_no_examples
     def sample(

@@ -119,6 +119,7 @@ class NeuralTagger(NetworkParameters, TaggerAnswers, BaseEstimator):
     constraints: Constraints = None
     taggers: Taggers | None = None
     linear_share: float = 0.5
+    n_networks: int = 2
 
     tagger_: Tagger = field(init=False)
     networks_: list[LabellingNetwork] = field(init=False)
@@ -154,17 +155,7 @@ class NeuralTagger(NetworkParameters, TaggerAnswers, BaseEstimator):
         return self._linear_part().resources()
 
     def _linear_part(self) -> _LinearPart:
-        shared = (
-            "columns",
-            "task",
-            "templates",
-            "constraints",
-            "taggers",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        )
-        given = {name: getattr(self, name) for name in shared}
+        given = {name: getattr(self, name) for name in _OF_LINEAR}
         limit = {} if self.max_seconds is None else {"max_seconds": self.max_seconds / 2}
         return _LinearPart(**given, features="all", chain_options={"transitions": "all", **limit})
 

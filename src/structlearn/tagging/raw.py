@@ -32,7 +32,7 @@ class TaggedToken(NamedTuple):
 
 
 def tag_text(tagger: TaggerAnswers, text: str, tokenizer: str) -> list[list[TaggedToken]]:
-    """Label the sentences of a text; see `Tagger.tag`."""
+    """Label the sentences of a text; see `TaggerAnswers.tag`."""
     if not isinstance(text, str):
         raise ValueError(f"tag takes text, a str, not a {type(text).__name__}; predict takes sentences.")
     check_words_only(tagger)
@@ -42,7 +42,7 @@ def tag_text(tagger: TaggerAnswers, text: str, tokenizer: str) -> list[list[Tagg
 def tag_pieces(
     tagger: TaggerAnswers, pieces: Iterable[str], tokenizer: str
 ) -> Iterator[list[list[TaggedToken]]]:
-    """Label the sentences of a text that comes in pieces; see `Tagger.tag_stream`."""
+    """Label the sentences of a text that comes in pieces; see `TaggerAnswers.tag_stream`."""
     check_words_only(tagger)
     return _tag_passages(tagger, passages(pieces, TOKENIZERS.entry(tokenizer)))
 

@@ -23,6 +23,7 @@ from structlearn.cli.support.options import (
 from structlearn.cli.support.outputs import print_json
 from structlearn.cli.support.stdin import input_file
 from structlearn.cli.support.task_commands import TaskCommand, TaskGroup, command_of
+from structlearn.cli.tasks.neural import refuse_networks
 from structlearn.cli.tasks.options import TaskOptions, given_options
 from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.core.wording import plain
@@ -129,6 +130,7 @@ def compare_solvers(
     DIR gets index.html, which opens without a network, the figures as .png and .svg, and the numbers as .csv.
     Ctrl-C ends the solver that runs, and the next one begins; with --separate, it ends the comparison.
     """
+    refuse_networks(own, "compare")
     _check_folder(comparison.out)
     task = entry.with_options(own)
     compared = _task(task, data, problem, comparison, target, test)

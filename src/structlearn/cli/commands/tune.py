@@ -17,6 +17,7 @@ from structlearn.cli.support.options import Json, ModelOut, argument, option, sw
 from structlearn.cli.support.outputs import check_output, print_json, print_values, printed_certificate
 from structlearn.cli.support.stdin import input_file
 from structlearn.cli.support.task_commands import TaskGroup
+from structlearn.cli.tasks.neural import refuse_networks
 from structlearn.cli.tasks.options import DataOptions, ProblemOptions, TaskOptions
 from structlearn.cli.tasks.registry import TaskEntry
 
@@ -132,6 +133,7 @@ def _settings(entry: TaskEntry, own: TaskOptions, problem: ProblemOptions) -> It
         f.name for group in (own, open_) for f in fields(group) if isinstance(getattr(group, f.name), Several)
     ]
     for options, chosen in combinations(own, open_):
+        refuse_networks(options, "tune")
         task = entry.with_options(options)
         model = task.model(chosen)
         if loss_of(task.estimator_to_train(model)).name == "perceptron":

@@ -65,8 +65,6 @@ _USUALLY = {
     "{regularization}": "0.01",
     "{tol}": "0.001",
     "{tolerance}": "in proportion to the objective at zero where that is far from 1",
-    "{epochs}": "10",
-    "{networks}": "1",
     "{target}": "Target column of a table.  [default: the last column]",
 }
 

@@ -27,6 +27,14 @@ def is_neural(options: TaskOptions) -> bool:
     return False
 
 
+def refuse_networks(options: TaskOptions, command: str) -> None:
+    """Raise ValueError where a command that is about lambda or about solvers gets networks."""
+    if is_neural(options):
+        raise ValueError(
+            f"{command} is for linear models; train --model neural has neither lambda nor solver."
+        )
+
+
 def network_parameters(
     options: TaskOptions, parameters: Mapping[str, Any], others: Collection[str]
 ) -> dict[str, Any]:

@@ -246,9 +246,7 @@ class ElasticNetOptions(PenaltyOptions):
 
 
 #: Of --model neural.
-Epochs = Annotated[
-    int | None, option("N", "neural: passes of training over the data.  [default: {epochs}]", min=1)
-]
+Epochs = Annotated[int | None, option("N", "neural: passes of training over the data.  [default: 10]", min=1)]
 Networks = Annotated[
     int | None, option("N", "neural: networks, of which the mean counts.  [default: {networks}]", min=1)
 ]
@@ -275,7 +273,7 @@ class ParseOptions(StructuredOptions):
 
     non_projective: Annotated[bool, switch("--non-projective", "Arcs may cross.")] = False
     many_roots: Annotated[bool, switch("--many-roots", "Several words may depend on the root.")] = False
-    says: ClassVar[Mapping[str, str]] = {"cost": "count", "tol": "0.2"}
+    says: ClassVar[Mapping[str, str]] = {"cost": "count", "tol": "0.2", "networks": "1"}
 
     def parameters(self) -> dict[str, Any]:
         crossing = {"projective": False} if self.non_projective else {}

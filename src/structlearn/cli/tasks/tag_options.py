@@ -44,6 +44,7 @@ class _ColumnOptions(ElasticNetOptions, ClusterOptions):
         "loss": "softmax, or hinge with --cost count or a --solver that trains nothing else",
         "cost": "count",
         "tol": "0.01",
+        "networks": "2",
         "regularization": "1 over the number of sentences",
         "penalties": "l2, elasticnet (few weights) or, with softmax, l1.",
         "target": "The same as --label.  [default: the last column]",
