@@ -8,15 +8,17 @@ import sys
 import time
 from contextlib import suppress
 
+import joblib
 import numpy as np
 import pytest
 from problems import assert_brackets, data, estimator, optimum
+from sklearn.model_selection import GridSearchCV, KFold
 from typer.testing import CliRunner
 
 import structlearn
-from structlearn import DecisionPredictor
+from structlearn import ChainClassifier, DecisionPredictor
 from structlearn.cli import app
-from structlearn.data import make_shortest_paths, pack, write_decisions
+from structlearn.data import make_chains, make_shortest_paths, pack, write_decisions, write_libsvm
 from structlearn.distributed import connected
 from structlearn.solvers import Checkpoint
 
@@ -90,6 +92,29 @@ def test_the_shell_trains_decisions_there(client, tmp_path):
     assert found["converged"]
     assert max(found["dual"], here.dual) <= min(found["primal"], here.primal)
     assert structlearn.load(tmp_path / "model").predict(problem.X).sum(axis=1).tolist() == [4] * 24
+
+
+def test_the_shell_tunes_there(client, tmp_path):
+    """Folds are tried by these processes: the figures are those of one job."""
+    write_libsvm(tmp_path / "rows.txt", *data(NAME))
+    command = ["tune", "classify", tmp_path / "rows.txt", "--out", tmp_path / "model", "--folds", "3"]
+    command = [*map(str, command), "--regularization", "1,0.1", "--tol", "1e-6", "--json"]
+    address = client.scheduler_info()["address"]
+    told = [CliRunner().invoke(app, [*command, *more]) for more in ((), ("--cluster", address))]
+    assert not any(one.exit_code for one in told), told[1].output
+    here, there = (json.loads(one.stdout)["results"] for one in told)
+    assert [one["scores"] for one in there] == [one["scores"] for one in here]
+    assert len({one["mean"] for one in here}) == 2
+
+
+def test_grid_searches_of_scikit_learn_run_there(client):
+    """Through joblib: the figures are those of one process."""
+    X, y = make_chains(20, 4, 3, 4, random_state=0)
+    search = GridSearchCV(ChainClassifier(random_state=0), {"regularization": [1.0, 0.1]}, cv=KFold(2))
+    here = search.fit(X, y).cv_results_["mean_test_score"]
+    with joblib.parallel_config("dask", client=client):
+        there = search.fit(X, y).cv_results_["mean_test_score"]
+    np.testing.assert_allclose(there, here)
 
 
 @pytest.mark.parametrize("number", [2, pytest.param(1, marks=pytest.mark.long)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -44,6 +45,9 @@ class FoldedExamples(Protocol):
     def held_out(self, rows: Array, bundle: Bundle) -> Inputs:
         """Return other examples with their labels, for a model that was trained on some."""
 
+    def in_folder(self, folder: Path) -> FoldedExamples:
+        """Return the same in another process, which may write to this folder."""
+
 
 class ReadExamples:
     """Examples that are read one by one, so that nothing is learned of a file while it is read."""
@@ -57,6 +61,9 @@ class ReadExamples:
 
     def held_out(self, rows: Array, bundle: Bundle) -> Inputs:
         return Inputs(_some(self.whole.X, rows), _some(self.whole.y, rows))
+
+    def in_folder(self, folder: Path) -> ReadExamples:
+        return self
 
 
 def _some(examples: Any, rows: Array) -> Any:
@@ -81,6 +88,14 @@ class SentenceFile:
 
     def held_out(self, rows: Array, bundle: Bundle) -> Inputs:
         return self.task.inputs(self._write_rows(rows), bundle, labels=True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"whole": None}  # those who try a fold need its sentences alone
+
+    def in_folder(self, folder: Path) -> SentenceFile:
+        found = copy(self)
+        found.folder = folder
+        return found
 
     def _write_rows(self, rows: Array) -> Path:
         path = self.folder / inner_name(self.source.path.name)

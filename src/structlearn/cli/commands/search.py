@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from structlearn.cli.commands.folds import Fold, FoldedExamples
 from structlearn.cli.tasks.options import ProblemOptions
@@ -17,6 +17,9 @@ from structlearn.core.progress import show_progress
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.scikit import clone_unfitted
 from structlearn.reports.runs import Trainable
+
+if TYPE_CHECKING:
+    from structlearn.cli.commands.fold_workers import FoldWorkers
 
 #: Figures of which less is better.
 _ERRORS = ("hamming_loss", "rmse", "mae", "regret", "log_loss")
@@ -71,6 +74,14 @@ class Tried:
         return stdev(self.scores) / sqrt(len(self.scores))
 
 
+class Point(NamedTuple):
+    """One model along lambda: what it scored on the examples that were held out."""
+
+    regularization: float
+    figures: Mapping[str, float | int]
+    converged: bool
+
+
 @dataclass
 class TunedSetting:
     """What is trained along lambda: the options that were chosen for it, and what came of it."""
@@ -85,60 +96,110 @@ class TunedSetting:
     tried: list[Tried] = field(default_factory=list)
     n_early: int = 0
 
-    def path(
-        self, training: Training, judged: Callable[[Bundle], Inputs]
-    ) -> Iterator[tuple[float, Mapping[str, float | int]]]:
-        """Yield each lambda and the figures of its model on the held-out examples."""
+    def path(self, training: Training, judged: Callable[[Bundle], Inputs]) -> Iterator[Point]:
+        """Yield the models along lambda, judged by the held-out examples."""
         from structlearn.estimators.path import models_along
+        from structlearn.estimators.path_values import regularization_values
 
         adapted = self.task.adapt(clone_unfitted(self.estimator), training, self.problem)
         estimator, training = self.task.laid_out(adapted, training)
+        values = self.values or regularization_values(estimator, training.X, training.y)
         held_out: Inputs | None = None
-        for model in models_along(estimator, training.X, training.y, self._values(estimator, training)):
+        for model in models_along(estimator, training.X, training.y, values):
             if model.certificate_.interrupted:
                 raise KeyboardInterrupt("Interrupted: nothing was written.")
-            self.n_early += not model.certificate_.converged
             bundle = self.task.bundle(model, training)
             held_out = held_out or judged(bundle)
-            yield model.regularization, self.task.judge(replace(bundle, estimator=model), [held_out]).values
+            figures = self.task.judge(replace(bundle, estimator=model), [held_out]).values
+            yield Point(model.regularization, figures, model.certificate_.converged)
 
-    def _values(self, estimator: Any, training: Training) -> Sequence[float]:
-        """Return the values given, or those of the first fold."""
-        from structlearn.estimators.path_values import regularization_values
+    def for_other_folds(self, n_jobs: int | None) -> TunedSetting:
+        """Return it with the values that were tried, nothing tried yet, and so many threads if given."""
+        estimator = clone_unfitted(self.estimator)
+        if n_jobs is not None and "n_jobs" in estimator.get_params(deep=False):
+            estimator.set_params(n_jobs=n_jobs)
+        values = [one.regularization for one in self.tried] or self.values
+        return replace(self, estimator=estimator, values=values, tried=[])
 
-        if self.tried:
-            return [one.regularization for one in self.tried]
-        return self.values or regularization_values(estimator, training.X, training.y)
+
+def paths(
+    settings: Sequence[TunedSetting], examples: FoldedExamples, fold: Fold
+) -> Iterator[Iterable[Point]]:
+    """Yield the models of each setting on one fold, which is read once."""
+    training, judged = examples.training(fold.training), partial(examples.held_out, fold.held_out)
+    for setting in settings:
+        yield setting.path(training, judged)
 
 
-def search_settings(
-    settings: Sequence[TunedSetting],
-    examples: FoldedExamples,
-    folds: Sequence[Fold],
-    metric: Metric,
-    tell: Callable[[str], None],
-) -> None:
-    """Try all settings on all folds. The first fold decides how weak a lambda is tried, if none is given."""
-    from sklearn.exceptions import ConvergenceWarning
+class Search:
+    """All settings on all folds.
 
-    with show_progress("tuning") as step, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for k, fold in enumerate(folds, 1):
-            training, judged = examples.training(fold.training), partial(examples.held_out, fold.held_out)
-            for setting in settings:
-                place = f"Fold {k} of {len(folds)}{_spelled(setting.options)}"
-                step.reach(step.done, place.lower())
-                for j, (value, figures) in enumerate(setting.path(training, judged)):
-                    score = metric.of(figures)
-                    tell(f"{place}, lambda {value:g}: {metric.name} {score:.4f}.")
-                    step.advance(says=f"{place.lower()}, lambda {value:.2g}")
-                    if k == 1:
-                        setting.tried.append(Tried(value))
-                    setting.tried[j].scores.append(score)
-                    setting.tried[j].figures.append(figures)
-                    if k == 1 and setting.values is None and _is_past(setting.tried, metric):
-                        break
-            step.total = len(folds) * sum(len(one.tried) for one in settings)
+    tell : is told of every model
+    workers : who tries folds side by side; without, they are tried here, one after the other
+    """
+
+    def __init__(
+        self,
+        settings: Sequence[TunedSetting],
+        metric: Metric,
+        tell: Callable[[str], None],
+        workers: FoldWorkers | None,
+    ) -> None:
+        self.settings, self.metric, self.tell, self.workers = settings, metric, tell, workers
+
+    def run(self, examples: FoldedExamples, folds: Sequence[Fold]) -> None:
+        """Try all settings on all folds. If no lambda is given, the first fold decides how weak it gets."""
+        from sklearn.exceptions import ConvergenceWarning
+
+        with show_progress("tuning") as step, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self._step, self._n_folds = step, len(folds)
+            first = 0 if self._is_known and self.workers and self.workers.number >= len(folds) else 1
+            for fold in folds[:first]:
+                self._run_first(examples, fold)
+            step.total = len(folds) * sum(len(one.values or one.tried) for one in self.settings)
+            for k, found in enumerate(self._others(examples, folds[first:]), first + 1):
+                for setting, points in zip(self.settings, found):
+                    self._announce(k, setting)
+                    for j, point in enumerate(points):
+                        self._note(k, setting, j, point)
+
+    @property
+    def _is_known(self) -> bool:
+        return all(one.values is not None for one in self.settings)
+
+    def _run_first(self, examples: FoldedExamples, fold: Fold) -> None:
+        for setting, points in zip(self.settings, paths(self.settings, examples, fold)):
+            self._announce(1, setting)
+            for j, point in enumerate(points):
+                self._note(1, setting, j, point)
+                if setting.values is None and _is_past(setting.tried, self.metric):
+                    break
+
+    def _others(self, examples: FoldedExamples, folds: Sequence[Fold]) -> Iterator[Iterable[Iterable[Point]]]:
+        if self.workers is not None:
+            yield from self.workers.run([one.for_other_folds(1) for one in self.settings], examples, folds)
+            return
+        settings = [one.for_other_folds(None) for one in self.settings]
+        for fold in folds:
+            yield paths(settings, examples, fold)
+
+    def _place(self, k: int, setting: TunedSetting) -> str:
+        return f"Fold {k} of {self._n_folds}{_spelled(setting.options)}"
+
+    def _announce(self, k: int, setting: TunedSetting) -> None:
+        self._step.reach(self._step.done, self._place(k, setting).lower())
+
+    def _note(self, k: int, setting: TunedSetting, j: int, point: Point) -> None:
+        value, place = point.regularization, self._place(k, setting)
+        score = self.metric.of(point.figures)
+        self.tell(f"{place}, lambda {value:g}: {self.metric.name} {score:.4f}.")
+        self._step.advance(says=f"{place.lower()}, lambda {value:.2g}")
+        if j == len(setting.tried):
+            setting.tried.append(Tried(value))
+        setting.tried[j].scores.append(score)
+        setting.tried[j].figures.append(point.figures)
+        setting.n_early += not point.converged
 
 
 def _spelled(options: Mapping[str, object]) -> str:

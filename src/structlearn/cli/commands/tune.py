@@ -56,6 +56,15 @@ class SearchOptions:
         bool,
         switch("--one-se", "Take the strongest lambda within one standard error of the best."),
     ] = False
+    address: Annotated[
+        str | None,
+        option(
+            "ADDRESS",
+            "Try folds on a Dask cluster: its scheduler (tcp://host:8786, tls://host:8786), or local:K for K "
+            "processes here.  [default: here]",
+            "--cluster",
+        ),
+    ] = None
     verbose: Annotated[bool, switch("--verbose", "Write a line to stderr for each fold and lambda.")] = False
 
 
@@ -79,7 +88,8 @@ def tune(
     instead, and other options take several values as well, such as --loss hinge,softmax: all combinations
     are tried. Folds have equal shares of each class; sentences of a document stay together, if there are
     as many documents as folds, and whatever is learned from text is learned without the sentences that are
-    held out.
+    held out. With --jobs K, the first fold is tried with K threads and the others in K processes, each with
+    its own copy of the data; with --cluster they are tried by the workers of a cluster.
 
     Prints a table: the mean over the folds, its standard error, and a star at the values that are chosen.
     If several values of another option were tried, a table follows that says what each of them brought. Then
@@ -94,7 +104,7 @@ def tune(
     settings = list(_settings(entry, own, problem))
     out_file = check_output(out, others=[data])
     source = TrainingFile(input_file(data, known.format), known.target)
-    _search(settings, source, search, metric, problem.seed)
+    _search(settings, source, search, metric, problem)
     setting, best = best_of(settings, metric, one_error=search.one_error)
     _advise(settings, setting, best)
     certificate = _train(setting, best.regularization, source, out_file)
@@ -143,16 +153,23 @@ def _settings(entry: TaskEntry, own: TaskOptions, problem: ProblemOptions) -> It
 
 
 def _search(
-    settings: list[TunedSetting], source: TrainingFile, wanted: SearchOptions, metric: Metric, seed: int
+    settings: list[TunedSetting],
+    source: TrainingFile,
+    wanted: SearchOptions,
+    metric: Metric,
+    problem: ProblemOptions,
 ) -> None:
     """Try all settings; those that read the file in the same way share what was read."""
     from sklearn.base import is_classifier
 
+    from structlearn.cli.commands.fold_workers import fold_workers
     from structlearn.cli.commands.folds import folds
-    from structlearn.cli.commands.search import search_settings
+    from structlearn.cli.commands.search import Search
+    from structlearn.estimators.choices import threads
     from structlearn.estimators.scikit import clone_unfitted
 
-    with TemporaryDirectory() as folder:
+    tell = say if wanted.verbose else _say_nothing
+    with TemporaryDirectory() as folder, fold_workers(threads(problem.jobs), wanted.address) as workers:
         for _, alike in groupby(settings, key=lambda one: one.task.options.reading()):
             group = list(alike)
             examples = group[0].task.examples(source, Path(folder))
@@ -161,8 +178,8 @@ def _search(
             for one in group:
                 one.task.adapt(clone_unfitted(one.estimator), examples.whole, one.problem)
             of_classes = getattr(examples.whole.y, "ndim", 0) == 1 and is_classifier(group[0].estimator)
-            parts = folds(examples, wanted.folds, seed, of_classes=of_classes)
-            search_settings(group, examples, parts, metric, say if wanted.verbose else _say_nothing)
+            parts = folds(examples, wanted.folds, problem.seed, of_classes=of_classes)
+            Search(group, metric, tell, workers).run(examples, parts)
 
 
 def _say_nothing(sentence: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -68,6 +69,14 @@ class Scores(NamedTuple):
     confusions: Confusions | None = None
 
 
+def _task_named(name: str, options: Mapping[str, object]) -> Task:
+    """Return a task by its name, with these options."""
+    from structlearn.cli.tasks.registry import TASKS
+
+    entry = TASKS[name]
+    return entry.with_options(entry.options_class(**options))
+
+
 class Task(ABC):
     """How one kind of problem reads its files, writes its answers and is judged."""
 
@@ -105,6 +114,13 @@ class Task(ABC):
 
     def __init__(self, options: Any, name: str) -> None:
         self.options, self.name = options, name
+
+    def __reduce__(self) -> tuple[Callable[..., Task], tuple[object, ...]]:
+        """Go to other processes by name: classes of options are made where they are asked for."""
+        return _task_named, (
+            self.name,
+            {one.name: getattr(self.options, one.name) for one in fields(self.options)},
+        )
 
     # ---- training -----------------------------------------------------------------------------------------
 
