@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from structlearn.cli.commands.folds import Fold, FoldedExamples
-from structlearn.cli.commands.search import Point, TunedSetting, paths
+from structlearn.cli.commands.search import PathPoint, TunedSetting, paths
 from structlearn.core.processes import ctrl_c_kept_back, end_with_parent, start_method
 
 
@@ -31,7 +31,7 @@ class FoldWorkers:
 
     def run(
         self, settings: Sequence[TunedSetting], examples: FoldedExamples, folds: Sequence[Fold]
-    ) -> Iterator[list[list[Point]]]:
+    ) -> Iterator[list[list[PathPoint]]]:
         """Yield the models of all settings, fold by fold; if workers outnumber folds, they share settings."""
         shared = self.share(examples)
         n_parts = min(len(settings), -(-self.number // max(1, len(folds))))
@@ -41,13 +41,15 @@ class FoldWorkers:
                 [self.executor.submit(_try_fold, part, shared, fold) for part in parts] for fold in folds
             ]
         for calls in waiting:
-            found: list[list[Point]] = [[] for _ in settings]
+            found: list[list[PathPoint]] = [[] for _ in settings]
             for k, call in enumerate(calls):
                 found[k::n_parts] = call.result()
             yield found
 
 
-def _try_fold(settings: Sequence[TunedSetting], examples: FoldedExamples, fold: Fold) -> list[list[Point]]:
+def _try_fold(
+    settings: Sequence[TunedSetting], examples: FoldedExamples, fold: Fold
+) -> list[list[PathPoint]]:
     """Try settings on one fold, in another process."""
     from sklearn.exceptions import ConvergenceWarning
 

@@ -74,7 +74,7 @@ class Tried:
         return stdev(self.scores) / sqrt(len(self.scores))
 
 
-class Point(NamedTuple):
+class PathPoint(NamedTuple):
     """One model along lambda: what it scored on the examples that were held out."""
 
     regularization: float
@@ -96,7 +96,7 @@ class TunedSetting:
     tried: list[Tried] = field(default_factory=list)
     n_early: int = 0
 
-    def path(self, training: Training, judged: Callable[[Bundle], Inputs]) -> Iterator[Point]:
+    def path(self, training: Training, judged: Callable[[Bundle], Inputs]) -> Iterator[PathPoint]:
         """Yield the models along lambda, judged by the held-out examples."""
         from structlearn.estimators.path import models_along
         from structlearn.estimators.path_values import regularization_values
@@ -111,7 +111,7 @@ class TunedSetting:
             bundle = self.task.bundle(model, training)
             held_out = held_out or judged(bundle)
             figures = self.task.judge(replace(bundle, estimator=model), [held_out]).values
-            yield Point(model.regularization, figures, model.certificate_.converged)
+            yield PathPoint(model.regularization, figures, model.certificate_.converged)
 
     def for_other_folds(self, n_jobs: int | None) -> TunedSetting:
         """Return it with the values that were tried, nothing tried yet, and so many threads if given."""
@@ -124,7 +124,7 @@ class TunedSetting:
 
 def paths(
     settings: Sequence[TunedSetting], examples: FoldedExamples, fold: Fold
-) -> Iterator[Iterable[Point]]:
+) -> Iterator[Iterable[PathPoint]]:
     """Yield the models of each setting on one fold, which is read once."""
     training, judged = examples.training(fold.training), partial(examples.held_out, fold.held_out)
     for setting in settings:
@@ -176,7 +176,9 @@ class Search:
                 if setting.values is None and _is_past(setting.tried, self.metric):
                     break
 
-    def _others(self, examples: FoldedExamples, folds: Sequence[Fold]) -> Iterator[Iterable[Iterable[Point]]]:
+    def _others(
+        self, examples: FoldedExamples, folds: Sequence[Fold]
+    ) -> Iterator[Iterable[Iterable[PathPoint]]]:
         if self.workers is not None:
             yield from self.workers.run([one.for_other_folds(1) for one in self.settings], examples, folds)
             return
@@ -190,7 +192,7 @@ class Search:
     def _announce(self, k: int, setting: TunedSetting) -> None:
         self._step.reach(self._step.done, self._place(k, setting).lower())
 
-    def _note(self, k: int, setting: TunedSetting, j: int, point: Point) -> None:
+    def _note(self, k: int, setting: TunedSetting, j: int, point: PathPoint) -> None:
         value, place = point.regularization, self._place(k, setting)
         score = self.metric.of(point.figures)
         self.tell(f"{place}, lambda {value:g}: {self.metric.name} {score:.4f}.")
