@@ -106,7 +106,7 @@ TASKS: Registry[TaskEntry] = Registry(
         TaskEntry(
             name="multilabel",
             what="a set of labels",
-            made="structlearn.cli.tasks.flat:MultiLabel",
+            made="structlearn.cli.tasks.multilabel:MultiLabel",
             estimator="MultiLabelClassifier",
             formats=_TABLES,
             reads="DATA is a libsvm file with label sets (0,4 index:value ...), or a table whose columns of "
