@@ -47,6 +47,8 @@ from structlearn.cli.support.errors import (
     stop_listening,
     tell_interruption,
 )
+from structlearn.cli.support.help_json import asks_for_json, described_command
+from structlearn.cli.support.outputs import print_json
 from structlearn.cli.support.stdin import check_one_stdin
 from structlearn.cli.support.texts import Command
 from structlearn.core.kernel_cache.compilation import announce_compilation
@@ -64,8 +66,12 @@ class Commands(TyperGroup):
     def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> object:  # type: ignore[override]
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **extra)
+        given = sys.argv[1:] if args is None else args
+        if asks_for_json(given):
+            print_json(described_command(self, "structlearn", given))
+            sys.exit()
         try:
-            check_one_stdin(sys.argv[1:] if args is None else args)
+            check_one_stdin(given)
         except ValueError as error:
             say(f"Error: {error}")
             sys.exit(MISUSE)
@@ -106,8 +112,9 @@ def _version(asked: bool) -> None:
 
 @app.callback(
     invoke_without_command=True,
-    epilog="Data goes to stdout, talk to stderr. Exit 0: done; 2: misuse or bad input; 1: failure, such as "
-    "a full disk; 130: interrupted with nothing to keep.",
+    epilog="Add --json to --help for a description that programs can read. Data goes to stdout, talk to "
+    "stderr. Exit 0: done; 2: misuse or bad input; 1: failure, such as a full disk; 130: interrupted with "
+    "nothing to keep.",
 )
 def root(
     context: typer.Context,
