@@ -1,6 +1,7 @@
 """The documentation site: `make docs` builds it with warnings as errors, to be read without a network."""
 
 import re
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -8,6 +9,9 @@ import matplotlib as mpl
 from sphinx.errors import ExtensionError
 
 import structlearn
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sources import write_sources
 
 mpl.use("agg")
 
@@ -73,7 +77,6 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,
     "abort_on_example_error": True,
     "copyfile_regex": r".*\.rst",
-    "notebook_extensions": set(),
     "plot_gallery": "True",
     "write_computation_times": False,  # pages that load their tables' style from a network
 }
@@ -85,6 +88,7 @@ def setup(app):
     app.connect("include-read", lambda app, path, name, text: text.__setitem__(0, at_home(text[0])))
     app.connect("autodoc-process-docstring", escape)
     app.connect("build-finished", readable_offline)
+    app.connect("build-finished", write_sources)
 
 
 def escape(app, what, name, thing, options, lines):
