@@ -116,6 +116,8 @@ def parse_size(size: int | str) -> int:
 
 def anonymous_bytes() -> int:
     """Return the bytes of this process that are not mapped files; 0 where the system does not tell."""
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon"))
