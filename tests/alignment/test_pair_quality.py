@@ -16,6 +16,7 @@ from structlearn.alignment.uses.evidence import (
     ratios_of,
     usual_alone,
 )
+from structlearn.alignment.uses.neighbours import beside_neighbours
 from structlearn.alignment.uses.quality import (
     PairQuality,
     cut_by_precision,
@@ -104,6 +105,38 @@ def test_how_often_words_stand_alone_is_learned():
     np.testing.assert_allclose(alone[word[[0, -1]]], [0.5, 0.01], atol=0.03)
     unheeded, _ = learn_alone((side, nothing), statistics, np.zeros(4000))
     np.testing.assert_allclose(unheeded[word[[0, -1]]], 0.1, atol=0.01)
+
+
+def test_margins_compare_a_pair_with_its_neighbours():
+    """Against all combinations of three pairs, each sum of evidence being a number of our own."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(3, 3, N_FEATURES))  # of source k and target l
+    u = np.stack([table[..., 0] + table[..., 1], table[..., 2] + table[..., 3]], axis=-1)
+    beside = beside_neighbours(table[[0, 1], [1, 2]], table[[1, 2], [0, 1]])
+    found = beside.margins(table[[0, 1, 2], [0, 1, 2]])
+    near = {0: [1], 1: [0, 2], 2: [1]}
+    for k in range(3):
+        source = u[k, k] - np.max([u[k, other] for other in near[k]], axis=0)
+        target = u[k, k] - np.max([u[other, k] for other in near[k]], axis=0)
+        both = np.concatenate([source, target])
+        np.testing.assert_allclose(found[k], [*both, *np.minimum(both, 0)])
+
+
+def test_lines_that_slipped_are_found_by_their_neighbours(aligner, quality):
+    """A half translation whose other half is the next source's is worse than one beside other lines."""
+    pair = ["a1", "a2", "a3", "a4"], ["b1", "b2", "b7", "b8"]
+    elsewhere, slipped = (["a30"], ["b30"]), (["a1", "a2", "a7", "a8"], ["b9"])
+    alone, beside_slipped = (quality.log_odds([elsewhere, pair, one])[1] for one in (elsewhere, slipped))
+    assert beside_slipped < alone
+
+
+def test_a_stream_is_scored_as_the_whole_text_is(text, quality, monkeypatch):
+    from structlearn.alignment.uses import quality as room
+
+    pairs = [*text[0][:40], ([], []), (["a1"], []), *text[0][40:60]]
+    whole = quality.log_odds(pairs)
+    monkeypatch.setattr(room, "AT_ONCE", 7)
+    np.testing.assert_allclose(list(quality.stream_log_odds(pairs)), whole)
 
 
 def test_bad_pairs_are_found_and_their_share_is_known(text, quality):

@@ -6,19 +6,20 @@ pair,
 
     p(good | x) = (1 - pi) r(x) / ((1 - pi) r(x) + pi),    log r(x) = <w, x> + b
 
-r, the likelihood of good pairs over that of bad ones, is a logistic regression of the text's pairs, each
-weighted by p(good | x), against those made bad; both weights and pi come from a few rounds of expectation
-maximisation. How often words stand alone is then learned from the pairs as far as they are good, and all
-that again.
+x is evidence of the pair itself, and how much more that is than with the sides of the pairs before and after
+it (see `neighbours`). r, the likelihood of good pairs over that of bad ones, is a logistic regression of the
+text's pairs, each weighted by p(good | x), against those made bad; both weights and pi come from a few rounds
+of expectation maximisation. How often words stand alone is then learned from the pairs as far as they are
+good, and all that again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, islice
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from structlearn.alignment.uses.evidence import (
     ratios_of,
     usual_alone,
 )
+from structlearn.alignment.uses.neighbours import BesideNeighbours, beside_neighbours, summed
 from structlearn.core.contract import Array
 from structlearn.data import DataError
 
@@ -44,13 +46,16 @@ LOOKED_AT, RUN, LEAST = 1 << 16, 64, 100
 #: Pairs whose evidence is found at once.
 AT_ONCE = 500
 #: Rounds of expectation maximisation; steps of Newton's method in each, and its ridge.
-ROUNDS, STEPS, RIDGE = 10, 8, 1.0
+ROUNDS, STEPS, RIDGE = 10, 8, 5.0
 #: How often it is learned how often words stand alone.
 LEARNED = 2
 #: The share of bad pairs to begin with.
 SHARE_AT_FIRST = 0.05
-#: One in this many of all that can be made bad is counted: there are three per pair.
-ONE_IN = 31
+#: The places of a source and of a target.
+Place = tuple[int, int]
+#: One in this many of all that can be made bad is counted: there are three per pair. If none need be counted,
+#: one in `ONE_OF_OTHER` is looked at in a long text.
+ONE_IN, ONE_OF_OTHER = 13, 4
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class PairQuality:
     aligner : Aligner
         Its statistics say what is evidence.
     tables, alone : what is known of words, see `evidence`
+    usual : how well sides go with those of neighbours, for a pair without any
     weights, intercept : of log r(x), see above
     share_bad : pi, the share of the text's pairs that are bad
     sample, sample_log_odds : the pairs that it was calibrated on, from all over the text, and their log odds
@@ -68,6 +74,7 @@ class PairQuality:
     aligner: Aligner
     tables: WordTables
     alone: BothAlone
+    usual: BesideNeighbours
     weights: Array
     intercept: float
     share_bad: float
@@ -98,30 +105,53 @@ class PairQuality:
             )
         statistics = aligner.statistics_
         tables = WordTables.of(statistics)
-        runs = [pairs[k : k + RUN] for k in range(0, len(pairs), RUN)]
-        made = chain.from_iterable(map(_counted if own else mismatched, runs))
-        text_ratios, bad = _ratios(aligner, tables, pairs), _ratios(aligner, tables, list(made))
+        one_in = ONE_IN if own else ONE_OF_OTHER if len(pairs) > LOOKED_AT // 4 else 1
+        made = [
+            (k + source, k + target)
+            for k in range(0, len(pairs), RUN)
+            for source, target in _places(pairs[k : k + RUN])[::one_in]
+        ]
+        ratios = _SampleRatios.of(partial(_ratios, aligner, tables), pairs, made)
         alone = usual_alone(statistics)
         for _ in range(LEARNED):
-            x = evidence_of(text_ratios, alone)
-            good = _probability_good(x, *fit_mixture(x, evidence_of(bad, alone)))
-            alone = learn_alone(text_ratios, statistics, good)
-        found = fit_mixture(evidence_of(text_ratios, alone), evidence_of(bad, alone))
-        return cls(aligner, tables, alone, *found, pairs)
+            x, bad, _ = ratios.evidence(alone)
+            good = _probability_good(x, *fit_mixture(x, bad))
+            alone = learn_alone(ratios.own, statistics, good)
+        x, bad, usual = ratios.evidence(alone)
+        return cls(aligner, tables, alone, usual, *fit_mixture(x, bad), pairs)
 
     def log_odds(self, pairs: Sequence[Words]) -> Array:
-        """Return log p(good) / p(bad) of each pair; -inf where a side has no words."""
-        x = evidence_of(_ratios(self.aligner, self.tables, pairs), self.alone)
-        found = _log_odds(x, self.weights, self.intercept, self.share_bad)
-        empty = np.array([not (len(source) and len(target)) for source, target in pairs], dtype=bool)
-        found[empty] = -np.inf
+        """Return log p(good) / p(bad) of each pair; -inf where a side has no words.
+
+        The pairs are lines of a text, in its order: each is compared with the nearest ones that have words.
+        """
+        found = np.full(len(pairs), -np.inf)
+        places = [k for k, (source, target) in enumerate(pairs) if len(source) and len(target)]
+        if places:
+            own, next_target, next_source = (
+                evidence_of(_ratios(self.aligner, self.tables, some), self.alone)
+                for some in _with_neighbours([pairs[k] for k in places])
+            )
+            beside = beside_neighbours(next_target, next_source, self.usual)
+            x = np.concatenate([own, beside.margins(own)], axis=1)
+            found[places] = _log_odds(x, self.weights, self.intercept, self.share_bad)
         return found
+
+    def stream_log_odds(self, pairs: Iterable[Words]) -> Iterator[float]:
+        """Stream what `log_odds` returns of a text of any length."""
+        stream = iter(pairs)
+        before: list[Words] = []
+        batch = list(islice(stream, AT_ONCE))
+        while batch:
+            following = list(islice(stream, AT_ONCE))
+            after = [pair for pair in following if all(map(len, pair))][:1]
+            yield from self.log_odds([*before, *batch, *after])[len(before) :][: len(batch)].tolist()
+            before = [pair for pair in [*before, *batch] if all(map(len, pair))][-1:]
+            batch = following
 
     def scores(self, pairs: Iterable[Words]) -> Iterator[float]:
         """Stream the probabilities that pairs are good."""
-        stream = iter(pairs)
-        while batch := list(islice(stream, AT_ONCE)):
-            yield from probability(self.log_odds(batch)).tolist()
+        return (float(probability(z)) for z in self.stream_log_odds(pairs))
 
 
 def probability(log_odds: Array | float) -> Array:
@@ -141,6 +171,48 @@ def _ratios(aligner: Aligner, tables: WordTables, pairs: Sequence[Words]) -> Bot
     written = [aligner.write_pair(pair) for pair in pairs]
     parts = [written[k : k + AT_ONCE] for k in range(0, max(len(written), 1), AT_ONCE)]
     return end_to_end([ratios_of(tables, aligner.statistics_, part) for part in parts])
+
+
+class _SampleRatios(NamedTuple):
+    """Ratios of a sample of a text, of pairs made bad of it, and of sides with those of neighbours."""
+
+    own: BothRatios
+    next_target: BothRatios
+    next_source: BothRatios
+    bad: BothRatios
+    bad_after: BothRatios  # the target of a bad pair, beside the source after it
+    bad_before: BothRatios
+    place: Array  # of the source of each bad pair, neither the first nor the last
+
+    @classmethod
+    def of(
+        cls, ratios: Callable[[Sequence[Words]], BothRatios], pairs: Sequence[Words], made: Sequence[Place]
+    ) -> _SampleRatios:
+        inner = [(s, t) for s, t in made if 0 < s < len(pairs) - 1]
+        bad, after, before = ([(pairs[s + k][0], pairs[t][1]) for s, t in inner] for k in (0, 1, -1))
+        place = np.array([s for s, _ in inner], dtype=np.int64)
+        own, next_target, next_source = map(ratios, _with_neighbours(pairs))
+        return cls(own, next_target, next_source, ratios(bad), ratios(after), ratios(before), place)
+
+    def evidence(self, alone: BothAlone) -> tuple[Array, Array, BesideNeighbours]:
+        """Return the features of the text's pairs and of bad ones, and what is usual beside neighbours."""
+        own, next_target, next_source = (
+            evidence_of(one, alone) for one in (self.own, self.next_target, self.next_source)
+        )
+        bad, after, before = (evidence_of(one, alone) for one in (self.bad, self.bad_after, self.bad_before))
+        beside = beside_neighbours(next_target, next_source)
+        around = BesideNeighbours(beside.of_source[self.place], np.maximum(summed(after), summed(before)))
+        return (
+            np.concatenate([own, beside.margins(own)], axis=1),
+            np.concatenate([bad, around.margins(bad)], axis=1),
+            beside.usual(),
+        )
+
+
+def _with_neighbours(pairs: Sequence[Words]) -> tuple[Sequence[Words], list[Words], list[Words]]:
+    """Return the pairs, each source beside the next target, and each next source beside the target."""
+    along = list(pairwise(pairs))
+    return pairs, [(one[0], two[1]) for one, two in along], [(two[0], one[1]) for one, two in along]
 
 
 # ---- pairs that are known to be bad -------------------------------------------------------------------
@@ -180,15 +252,20 @@ def mismatched(pairs: Sequence[Words]) -> list[Words]:
 
     Targets that are the same as the right one are passed over.
     """
+    return [(pairs[source][0], pairs[target][1]) for source, target in _places(pairs)]
+
+
+def _places(pairs: Sequence[Words]) -> list[Place]:
+    """Return the places of the sources and targets of `mismatched`."""
     n = len(pairs)
     order = sorted(range(n), key=lambda k: (len(pairs[k][1]), len(pairs[k][0])))
     alike = dict(zip(order, [*order[1:], order[0]]))
-    others = ((k + n // 2, k + 1, alike[k]) for k in range(n))
+    others = (((k + n // 2) % n, (k + 1) % n, alike[k]) for k in range(n))
     return [
-        (source, pairs[other % n][1])
-        for (source, target), three in zip(pairs, others)
+        (k, other)
+        for k, three in enumerate(others)
         for other in three
-        if list(pairs[other % n][1]) != list(target)
+        if list(pairs[other][1]) != list(pairs[k][1])
     ]
 
 

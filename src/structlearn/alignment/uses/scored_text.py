@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import islice
+from itertools import tee
 from typing import TextIO
 
 import numpy as np
@@ -16,7 +16,7 @@ from structlearn.alignment.gold.vectors import Words
 from structlearn.alignment.text.clean import CleaningRules, Sides
 from structlearn.alignment.text.pairs import Path, Splits, paired_lines
 from structlearn.alignment.text_statistics import splits_of
-from structlearn.alignment.uses.quality import AT_ONCE, PairQuality, probability, text_with_mismatched
+from structlearn.alignment.uses.quality import PairQuality, probability, text_with_mismatched
 from structlearn.core.contract import Array
 from structlearn.data import written_text
 from structlearn.reports import Page
@@ -93,12 +93,11 @@ class ScoredText:
 
     def _scored(self, quality: PairQuality) -> Iterator[tuple[Sides, str | None, float]]:
         """Yield each pair with its log odds; -inf for those that are dropped anyway."""
-        stream = self._pairs()
         splits = splits_of(quality.aligner.tokenizers_)
-        while batch := list(islice(stream, AT_ONCE)):
-            words = [([], []) if dropped else _split_again(splits, sides) for sides, dropped in batch]
-            for (sides, dropped), z in zip(batch, quality.log_odds(words).tolist()):
-                yield sides, dropped, z
+        ahead, stream = tee(self._pairs())
+        words = (([], []) if dropped else _split_again(splits, sides) for sides, dropped in ahead)
+        for z, (sides, dropped) in zip(quality.stream_log_odds(words), stream):
+            yield sides, dropped, z
 
 
 def _split_again(splits: Splits, sides: Words) -> Words:
