@@ -99,7 +99,7 @@ class FactorGraph(Structure):
             raise ValueError("A factor graph needs at least one variable.")
         self.factors = list(factors)
         self.most_branches = most_branches
-        self._read_factors = [self._read(number, factor) for number, factor in enumerate(self.factors)]
+        self._read_factors = [self.read_factor(number, factor) for number, factor in enumerate(self.factors)]
         self.tables = [one.variables for one in self._read_factors if isinstance(one, FactorTable)]
         self.state_start = np.cumsum([0, *self.n_states])
         sizes = [prod(self.n_states[v] for v in variables) for variables in self.tables]
@@ -119,7 +119,8 @@ class FactorGraph(Structure):
 
     # ---- factors -----------------------------------------------------------------------------------
 
-    def _read(self, number: int, factor: object) -> FactorTable | _Limit:
+    def read_factor(self, number: int, factor: object) -> FactorTable | _Limit:
+        """Check a factor over these variables; `number` is what to call it in errors."""
         if isinstance(factor, CountConstraint):
             low, high = factor.limits
             return self._limit(number, dict.fromkeys(factor.members, 1), int(low), high)
