@@ -23,6 +23,7 @@ from structlearn.structures.base import (
 )
 from structlearn.structures.graph import projection, shared_bounds  # noqa: F401  (register operations)
 from structlearn.structures.graph.answers import GraphAnswer, graph_answer, nothing_found
+from structlearn.structures.graph.approximate import ApproximateMarginals, approximate_marginals
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
 from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fill_tables, label_work
@@ -196,10 +197,27 @@ class PairwiseGraphs(Structure):
         Tree-reweighted: for graphs that are too wide for `marginals`; of forests it is log Z.
         """
         scores, (_, g) = self.read_scores(theta)
-        tables = self._scores()
+        tables = self.score_tables()
         work = label_work(tables)
         n, m = fill_tables(tables, g, scores, np.empty(0), work)
         return log_partition_bound(self.graphs[g], work.node[:n], work.table[:m])
+
+    def approximate_marginals(
+        self,
+        theta: ArrayLike,
+        method: str = "tree-reweighted",
+        *,
+        damping: float = 0.5,
+        tol: float = 1e-6,
+        most_steps: int = 1000,
+    ) -> ApproximateMarginals:
+        """Return marginals of one graph of any width that are exact on forests, and their log Z.
+
+        method : "tree-reweighted", whose log Z is an upper bound, or "loopy" (belief propagation), whose log
+        Z is an estimate and whose messages move by a share of 1 - damping, until none changes by more than
+        tol. Both end after most_steps; `converged` says whether that was too soon.
+        """
+        return approximate_marginals(self, theta, method, damping, tol, most_steps)
 
     @property
     def has_linear_parts(self) -> bool:
@@ -207,7 +225,7 @@ class PairwiseGraphs(Structure):
 
     @cached_property
     def record(self) -> ExactGraphs | BoundedGraphs | LocalGraphs:
-        scores = self._scores()
+        scores = self.score_tables()
         if self.eliminated:
             return ExactGraphs(scores)
         if self.polytope == "local":
@@ -216,7 +234,8 @@ class PairwiseGraphs(Structure):
         branches = MOST_BRANCHES if self.inference == "exact" else 0
         return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, visits, branches, MOST_READ, self.effort)
 
-    def _scores(self) -> GraphScores:
+    def score_tables(self) -> GraphScores:
+        """Return what says how parts make tables of scores."""
         graph = graph_record(self.graphs, self.memory)
         power = POWERS.get(self.pairs, 0.0)
         shape = self.truncation**power, power
