@@ -64,7 +64,7 @@ def test_the_bound_moves_by_its_marginals():
 
 
 def test_what_does_not_converge_says_so():
-    """Strong couplings of both signs in a complete graph, and next to nothing else: messages run in circles."""
+    """Strong couplings of both signs in a complete graph, and little else: messages run in circles."""
     rng = np.random.default_rng(1)
     graph = PairwiseGraph(8, list(itertools.combinations(range(8), 2)), 2, pairs="potts")
     theta = np.concatenate([0.1 * rng.normal(size=16), rng.choice([-4.0, 4.0], size=28)])
