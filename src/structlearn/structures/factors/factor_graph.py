@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array, Shape, workspace
 from structlearn.core.forms import count
 from structlearn.core.wording import quote
-from structlearn.structures.base import Structure, Weights, nothing_allowed
+from structlearn.structures.base import NothingFound, Structure, Weights, nothing_allowed
 from structlearn.structures.constraints import Budget, Constraint, CountConstraint, Implies
 from structlearn.structures.factors.records import FactorRecord
 from structlearn.structures.factors.solving import solve_factors
@@ -227,7 +227,7 @@ class FactorGraph(Structure):
         if value == -np.inf:
             if bound == -np.inf:
                 raise self._nothing(scores)
-            raise ValueError("No labelling within the constraints was found; raise most_branches.")
+            raise NothingFound("No labelling within the constraints was found; raise most_branches.")
         return FactorAnswer(work.best.copy(), float(value), float(bound))
 
     def _bound(self, factors: list[object], scores: Array) -> float:
