@@ -6,6 +6,8 @@ from cli_cases import values
 
 from structlearn.data import Factors, write_uai
 from structlearn.data.uai import read_labelling
+from structlearn.structures import PairwiseGraph
+from structlearn.structures.base import NothingFound
 from structlearn.structures.graphs import grid_graph
 
 
@@ -47,3 +49,20 @@ def test_what_cannot_be_solved_is_refused(refused, tmp_path):
     none = tmp_path / "none.uai"
     none.write_text("MARKOV\n1\n2\n1\n1 0\n2\n0 0\n")
     assert "score -inf" in refused("solve", none)
+
+
+def test_what_has_no_room_as_pairs_or_no_labelling_is_a_factor_graph(run, tmp_path, factors, monkeypatch):
+    write_uai(tmp_path / "x.uai", factors)
+    command = ("solve", tmp_path / "x.uai", "--out", tmp_path / "x.MAP", "--seconds", "1")
+    usual = values(run(*command).stdout)
+
+    def fail(self, theta):
+        raise NothingFound("none")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PairwiseGraph, "solve", fail)
+        found = values(run(*command).stdout)
+    assert found["method"] == "dual decomposition"
+    assert float(found["bound"]) >= float(usual["score"]) - 1e-6
+    monkeypatch.setattr(Factors, "is_pairwise", False)
+    assert values(run(*command).stdout)["score"] == found["score"]

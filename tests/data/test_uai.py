@@ -116,3 +116,19 @@ def test_factors_of_three_are_refused(write):
     factors = Factors([2, 2, 2], [(0, 1, 2)], [np.zeros((2, 2, 2))])
     with pytest.raises(ValueError, match="Factor 0 is over 3 variables"):
         factors.pairwise()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x 1 2 1 nan\n2\n", "line 1: the cost that is forbidden is nan"),
+        ("x 1 2 1 9\n2\n1 0 nan 0\n", "line 3: the usual cost of a table is nan; it is a number or inf"),
+        ("x 1 2 1 9\n2\n1 0 0 1\n1 -inf\n", "line 4: a cost is -inf"),
+        ("x 1 2 1 9\n2\n1 0 1_0 0\n", 'line 3: "1_0" is not the usual cost'),
+        ("x 3 9999 1 9\n9999 9999 9999\n3 0 1 2 0 0\n", "with table 0 there are .* in all tables, more than"),
+        ("x 1 9 0 9\n99999999\n", "is not a number of states"),
+    ],
+)
+def test_what_is_wrong_with_costs(write, text, said):
+    with pytest.raises(DataError, match=said):
+        read_wcsp(write(text, "x.wcsp"))

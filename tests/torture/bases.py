@@ -19,12 +19,14 @@ from structlearn.alignment.links import write_naacl, write_pharaoh
 from structlearn.cli import app, main
 from structlearn.cli.support.errors import handling_errors
 from structlearn.data import (
+    Factors,
     make_matchings,
     make_shortest_paths,
     read_letters,
     read_triplets,
     write_decisions,
     write_libsvm,
+    write_uai,
 )
 
 N_PAIRS, N_GOLD = 40, 12
@@ -38,6 +40,7 @@ def folder():
     _write_rows(made)
     _write_words(made)
     _write_pairs(made)
+    _write_factors(made)
     with mock.patch("time.perf_counter", return_value=0.0):  # models tell how long their training took
         for command in MODELS:
             result = invoke(command.format(b=made).split())
@@ -121,6 +124,21 @@ def _write_rows(made):
     pixels = "".join(f"{k % 2}\t" for k in range(128))
     fields = [f"{k}\t{'abc'[k % 3]}\t{-1 if k % 3 == 2 else k + 2}\t1\t1\t{k % 2}" for k in range(9)]
     (made / "letter.data").write_text("".join(f"{one}\t{pixels}\n" for one in fields))
+
+
+def _write_factors(made):
+    """Random fields over two and over three variables, with forbidden states, and a network of costs."""
+    rng = np.random.default_rng(0)
+    for name, scopes in (
+        ("pairs.uai", [(0,), (1,), (0, 1), (2, 1), (0, 2)]),
+        ("three.uai", [(1,), (0, 1, 2), (3, 2)]),
+    ):
+        sizes = [2, 3, 2, 2]
+        tables = [np.log(rng.integers(4, size=[sizes[v] for v in scope]) + 0.5) for scope in scopes]
+        tables[-1].flat[0] = -np.inf
+        write_uai(made / name, Factors(sizes, scopes, tables))
+    costs = "2 0 1 3 2\n0 1 10\n1 1 4\n1 2 0 1\n0 2\n"
+    (made / "costs.wcsp").write_text(f"small 3 2 2 10\n2 2 2\n{costs}")
 
 
 def _write_table(path, header, X, *more):

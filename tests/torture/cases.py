@@ -199,4 +199,13 @@ CASES = (
     _foreign("model.wapiti", "import {f} --out {w}/out", "import {f} --format wapiti --out {w}/out"),
     _foreign("model.crfsuite", "import {f} --out {w}/out", "import {f} --format crfsuite --out {w}/out"),
     _trained("patterns.st", "words.txt", "export {f} --format wapiti --out {w}/out"),
+    *(
+        Case(
+            f"factors {name}",
+            name,
+            partial(_text, name),
+            ("solve {f} --out {w}/out --seconds 0.1", "solve {f}"),
+        )
+        for name in ("pairs.uai", "three.uai", "costs.wcsp")
+    ),
 )

@@ -21,7 +21,7 @@ from structlearn.structures.graphs import Graph
 if TYPE_CHECKING:
     from structlearn.structures.factors.factor_graph import FactorGraph
 
-#: The most entries of one table, and variables of a file: more are a damaged number.
+#: The most entries of all tables together (512 MB), and variables of a file.
 MOST_ENTRIES, MOST_VARIABLES = 1 << 26, 1 << 24
 
 
@@ -47,6 +47,13 @@ class Factors(NamedTuple):
     def order(self) -> int:
         """The most variables of a table."""
         return max(map(len, self.scopes), default=0)
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether `pairwise` has room for its tables, all of which have as many states as the largest."""
+        n, k = len(self.n_states), max(self.n_states, default=1)
+        pairs = sum(len(scope) == 2 for scope in self.scopes)
+        return self.order <= 2 and n * k + pairs * k * k <= MOST_ENTRIES
 
     def factor_graph(self) -> tuple[FactorGraph, Array, float]:
         """Return the same scores as a factor graph, its scores, and a constant."""
@@ -116,6 +123,15 @@ class _Numbers:
             (number, word) for number, line in open_text(path) for word in line.split()
         )
         self.line = 1
+        self.entries = 0
+
+    def make_room(self, n_entries: int, what: str) -> None:
+        """Refuse more entries, of all tables together, than memory has room for."""
+        self.entries += n_entries
+        if self.entries > MOST_ENTRIES:
+            raise self.wrong(
+                f"with {what} there are {self.entries} numbers in all tables, more than {MOST_ENTRIES}."
+            )
 
     def word(self, what: str) -> str:
         found = next(self._words, None)
@@ -134,9 +150,18 @@ class _Numbers:
     def number(self, what: str) -> float:
         word = self.word(what)
         try:
-            return float(word)
+            if word.isascii() and "_" not in word:
+                return float(word)
         except ValueError:
-            raise self.wrong(f"{quote(word)} is not {what}.") from None
+            pass
+        raise self.wrong(f"{quote(word)} is not {what}.")
+
+    def cost(self, what: str) -> float:
+        """Return a number or inf."""
+        found = self.number(what)
+        if not found > -np.inf:
+            raise self.wrong(f"{what} is {found:g}; it is a number or inf.")
+        return found
 
     def wrong(self, sentence: str) -> DataError:
         return DataError.at(self.path, self.line, sentence)
@@ -174,6 +199,7 @@ def _sizes(words: _Numbers, n: int) -> list[int]:
     sizes = [words.count("a number of states", MOST_ENTRIES) for _ in range(n)]
     if 0 in sizes:
         raise words.wrong(f"variable {sizes.index(0)} has no states.")
+    words.make_room(sum(sizes), "the states of variables")
     return sizes
 
 
@@ -192,6 +218,7 @@ def _table(words: _Numbers, factor: int, sizes: list[int]) -> Array:
         raise words.wrong(
             f"the table of factor {factor} has {size} entries; its variables make {prod(sizes)}."
         )
+    words.make_room(size, f"factor {factor}")
     values = np.array([_weight(words, factor) for _ in range(size)])
     with np.errstate(divide="ignore"):
         return np.log(values).reshape(sizes)
@@ -211,18 +238,17 @@ def read_wcsp(path: StrPath) -> Factors:
     n = words.count("the number of variables", MOST_VARIABLES)
     words.count("the largest number of states", MOST_ENTRIES)
     n_tables = words.count("the number of tables", MOST_VARIABLES)
-    top = words.number("the cost that is forbidden")
+    top = words.cost("the cost that is forbidden")
     n_states = _sizes(words, n)
     scopes, tables = [], []
     for k in range(n_tables):
         scopes.append(_scope(words, n, k))
         sizes = [n_states[v] for v in scopes[-1]]
-        if prod(sizes) > MOST_ENTRIES:
-            raise words.wrong(f"table {k} would have {prod(sizes)} entries, more than {MOST_ENTRIES}.")
-        costs = np.full(sizes, words.number("the usual cost of a table"))
+        words.make_room(prod(sizes), f"table {k}")
+        costs = np.full(sizes, words.cost("the usual cost of a table"))
         for _ in range(words.count("the number of other costs", MOST_ENTRIES)):
             place = tuple(words.count("a state", size - 1) for size in sizes)
-            costs[place] = words.number("a cost")
+            costs[place] = words.cost("a cost")
         tables.append(np.where(costs >= top, -np.inf, -costs))
     words.end()
     return Factors(n_states, scopes, tables)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier as ChainClassifier
     from structlearn.estimators.cut import CutSegmenter as CutSegmenter
     from structlearn.estimators.decisions.predictor import DecisionPredictor as DecisionPredictor
+    from structlearn.estimators.factor_graph import FactorGraphClassifier as FactorGraphClassifier
     from structlearn.estimators.graph import GraphClassifier as GraphClassifier
     from structlearn.estimators.grid import GridClassifier as GridClassifier
     from structlearn.estimators.matching import MatchingClassifier as MatchingClassifier
@@ -42,6 +43,7 @@ ESTIMATORS: Registry[EstimatorEntry] = Registry(
         EstimatorEntry("ChainClassifier", "structlearn.estimators.chain:ChainClassifier"),
         EstimatorEntry("CutSegmenter", "structlearn.estimators.cut:CutSegmenter"),
         EstimatorEntry("DecisionPredictor", "structlearn.estimators.decisions.predictor:DecisionPredictor"),
+        EstimatorEntry("FactorGraphClassifier", "structlearn.estimators.factor_graph:FactorGraphClassifier"),
         EstimatorEntry("GraphClassifier", "structlearn.estimators.graph:GraphClassifier"),
         EstimatorEntry("GridClassifier", "structlearn.estimators.grid:GridClassifier"),
         EstimatorEntry("LinearRegressor", "structlearn.estimators.regression.regressor:LinearRegressor"),

@@ -28,21 +28,18 @@ from structlearn.estimators.confidence.graph_answers import LabelledGraph, exact
 from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, number, numbers
 from structlearn.estimators.graph_base import GraphEstimator
 from structlearn.estimators.inputs.checking import as_list, check_sample_weight, for_no_examples
-from structlearn.estimators.inputs.graphs import (
-    Examples,
-    Images,
-    read_examples,
-)
+from structlearn.estimators.inputs.graphs import Examples, Images, read_examples
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
 from structlearn.estimators.inputs.networks import Attributes, Network, network_arrays, network_labels
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, trained_loss
 from structlearn.estimators.scikit import Rows
 from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.training.running import TrainingProblem, training_of
+from structlearn.estimators.training.truncation import fit_best_truncation, truncation_of
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.storage.packed_graphs import PackedGraphs
 from structlearn.structures.graph.pairwise import MOST_ENTRIES, QUICK_ENTRIES, PairwiseGraphs
-from structlearn.structures.graph.tables import pair_table
+from structlearn.structures.graph.tables import PairTable, pair_table
 
 Self = TypeVar("Self", bound="GraphClassifier")
 
@@ -69,9 +66,12 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
     Parameters
     ----------
-    pairs : "full", "symmetric", "antisymmetric" or "potts"
+    pairs : "full", "symmetric", "antisymmetric", "potts", "truncated-linear" or "truncated-quadratic"
         The tables of weights: one for each pair of labels; the same whichever end has which label; of the
-        other sign where the ends are swapped, and zero for like labels; one weight for like labels alone.
+        other sign where the ends are swapped, and zero for like labels; one weight for like labels alone; one
+        weight that falls to zero with the distance of labels in their order, or its square.
+    truncation : float or sequence of float
+        The distance from which on a truncated weight is zero; of several, that of the least objective.
     latent_states : int or mapping from labels to int, optional
         How many states each class has (one, unless given). Weights belong to states, the label of a node is
         the class of its best state. loss="hinge" or "softmax".
@@ -99,8 +99,8 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     outer_history_ : ndarray, where labels or states were missing: the whole objective after each convex
         problem
     inference_ : str
-    regularization_ : float
-        The lambda that was used, which regularization="auto" stands for.
+    truncation_ : float, of truncated tables
+    regularization_ : float, the lambda that was used, which regularization="auto" stands for
     structure_ : None
         Every example brings its own graph.
     classes_, n_features_in_, weights_, certificate_, history_
@@ -117,6 +117,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     """
 
     pairs: str = "full"
+    truncation: float | tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
     latent_states: LatentStates = None
     polytope: str = "marginal"
     node_attributes: Attributes = None
@@ -129,6 +130,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     state_types_: Array = field(init=False)
     outer_history_: Array = field(init=False)
     inference_: str = field(init=False)
+    truncation_: float = field(init=False)
 
     of_layout: ClassVar[tuple[str, ...]] = ("pairs", "node_attributes", "edge_attributes")
     _stored: ClassVar[StoredForm] = StoredForm(
@@ -142,6 +144,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             "state_types_?": codes,
             "outer_history_?": numbers,
             "regularization_?": number,
+            "truncation_?": number,
         },
         (None,),
     )
@@ -174,7 +177,12 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         node_weights : list of arrays of the shapes of y, optional
             What an error at each node costs, times its `cost`; 1 unless given.
         """
+        truncation = truncation_of(self)
+        if truncation is None:
+            fit_best_truncation(self, (X, y, sample_weight), {"node_weights": node_weights})
+            return self
         with fresh_fit(self):
+            self.truncation_ = truncation
             self.loss_ = self.chosen_loss().name  # which decides about inference
             examples = self._examples(X)
             self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
@@ -260,6 +268,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
             examples.graphs,
             self._n_node_scores,
             pairs=of_fit(self, "pairs"),
+            truncation=self._truncation,
             most_entries=QUICK_ENTRIES if quick else MOST_ENTRIES,
             polytope=polytope,
             inference=self.inference,
@@ -319,8 +328,7 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
 
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:
         """Return the table of state parts that local parts begin with, in the shape of the labels."""
-        k = self._n_node_scores
-        return parts[: int(np.prod(shape)) * k].reshape(*shape, k)
+        return parts[: int(np.prod(shape)) * self._n_node_scores].reshape(*shape, -1)
 
     # ---- weights by name ---------------------------------------------------------------------------
 
@@ -362,8 +370,16 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
         return super()._weight_counts()
 
     @property
+    def _truncation(self) -> float:
+        return vars(self).get("truncation_", 1.0)  # files of earlier versions have none
+
+    @property
+    def _pair_table(self) -> PairTable:
+        return pair_table(of_fit(self, "pairs"), self._n_node_scores, self._truncation)
+
+    @property
     def _n_pair_weights(self) -> int:
-        return self._n_edge_features * pair_table(of_fit(self, "pairs"), self._n_node_scores).n_parts
+        return self._n_edge_features * self._pair_table.n_parts
 
     @property
     def coef_(self) -> Array:
@@ -379,6 +395,5 @@ class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     @property
     def edge_coef_(self) -> Array:
         """Tables of weights of the edge features, of shape (n_edge_features, n_states, n_states)."""
-        table = pair_table(of_fit(self, "pairs"), self._n_node_scores)
-        weights = self._edge_weights.reshape(-1, table.n_parts)
-        return table.sign * weights[:, table.part]
+        table = self._pair_table
+        return table.sign * self._edge_weights.reshape(-1, table.n_parts)[:, table.part]

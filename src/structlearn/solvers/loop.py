@@ -219,7 +219,7 @@ class _Run(Generic[Kind, State]):
         self.best = self._check_gap(best, state) if certifies else best
         self.evaluated = state
         if primal and has_bounds(self.objective):
-            estimate = self.solver.progress(state).estimate
+            estimate = self.solver.progress(state).estimate + max(one.ahead for one in candidates)
             self.best = self.best.with_solver_gap(estimate, self.tolerance)
         return self.best
 

@@ -37,6 +37,8 @@ class Candidate(NamedTuple):
     dual: Bound | None = None
     #: ||w(z)||^2, where the solver says so
     dual_norm: float = np.nan
+    #: lambda/2 ||w - w(z)||^2 where blocks were scored at other weights than w(z): the gaps of blocks lack it
+    ahead: float = 0.0
     #: further columns for the history
     extra: Mapping[str, float] = MappingProxyType({})
 

@@ -379,6 +379,10 @@ def label_count(n_labels: SupportsIndex, noun: str) -> int:
     return index(n_labels)
 
 
+class NothingFound(ValueError):
+    """A search has ended without an output that is allowed, though there may be one."""
+
+
 def nothing_allowed(name: str) -> ValueError:
     """Make the error for scores that forbid every output."""
     return ValueError(f"{name} forbids every output (each has a part with score -inf): no output is allowed.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,9 +62,12 @@ def solve(
 
 def best_answer(factors: Factors, begin: float, seconds: float) -> GraphAnswer:
     """Return the best answer that is found until some seconds after `begin`."""
-    if factors.order > 2:
-        return _best_of_factors(factors, begin, seconds)
-    return _best(factors.pairwise(), begin, seconds)
+    from structlearn.structures.base import NothingFound
+
+    if factors.is_pairwise:
+        with suppress(NothingFound):  # then by branch and bound that goes on
+            return _best(factors.pairwise(), begin, seconds)
+    return _best_of_factors(factors, begin, seconds)
 
 
 def _best(scores: PairwiseScores, begin: float, seconds: float) -> GraphAnswer:
@@ -112,19 +116,34 @@ def _best_of_factors(factors: Factors, begin: float, seconds: float) -> GraphAns
     """Return the best answer where tables are over more than two variables: branch and bound goes on longer
     and longer.
     """
-    from structlearn.structures.factors.factor_graph import MOST_BRANCHES, FactorGraph
+    from structlearn.structures.base import NothingFound
+    from structlearn.structures.factors.factor_graph import MOST_BRANCHES, FactorAnswer, FactorGraph
     from structlearn.structures.graph.answers import GraphAnswer
 
     graph, theta, constant = factors.factor_graph()
+
+    def search(branches: int) -> FactorAnswer | None:
+        try:
+            return FactorGraph(graph.n_states, graph.factors, most_branches=branches).solve(theta)
+        except NothingFound:
+            return None
+
     branches, taken = 1, 0.0
-    found = FactorGraph(graph.n_states, graph.factors, most_branches=branches).solve(theta)
+    found = search(branches)
     try:
         with show_progress("searching", seconds) as step:
-            while not found.exact and (spent := time.perf_counter() - begin) + 4 * taken < seconds:
-                step.reach(spent, f"score {found.value + constant:.6g}")
+            while not (found and found.exact) and (
+                (spent := time.perf_counter() - begin) + 4 * taken < seconds
+            ):
+                step.reach(spent, f"score {found.value + constant:.6g}" if found else "")
                 branches, started = max(4 * branches, MOST_BRANCHES), time.perf_counter()
-                found = FactorGraph(graph.n_states, graph.factors, most_branches=branches).solve(theta)
+                found = search(branches) or found
                 taken = time.perf_counter() - started
     except KeyboardInterrupt:
-        say("Interrupted: the best labelling so far is written.")
+        if found:
+            say("Interrupted: the best labelling so far is written.")
+    if found is None:
+        raise ValueError(
+            "No labelling without a zero was found in time, though there may be one; give more --seconds."
+        )
     return GraphAnswer(found.states, found.value + constant, found.bound + constant, "dual decomposition")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _SOLVERS = "structlearn.solvers.registry:SOLVERS"
 _LOSSES = "structlearn.problem.registry:LOSSES"
+_PAIRS = ("full", "symmetric", "antisymmetric", "potts", "truncated-linear", "truncated-quadratic")
 
 
 def given_options(options: Any, *names: str) -> dict[str, Any]:
@@ -296,9 +297,9 @@ class GraphOptions(StructuredOptions):
         str | None,
         option(
             "P",
-            "Tables of weights for the labels of neighbours: full, symmetric, antisymmetric or potts.  "
-            "[default: full]",
-            values=lambda: ("full", "symmetric", "antisymmetric", "potts"),
+            "Tables of weights for the labels of neighbours: full, symmetric, antisymmetric, potts, "
+            "truncated-linear or truncated-quadratic.  [default: full]",
+            values=lambda: _PAIRS,
         ),
     ] = None
     latent_states: Annotated[int | None, option("N", "Latent states of each label.  [default: 1]", min=1)] = (

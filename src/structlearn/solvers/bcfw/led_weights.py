@@ -82,6 +82,14 @@ class LedWeights:
         """v."""
         return self.lead.anchor + self.ratio * self.w
 
+    @property
+    def ahead(self) -> float:
+        """lambda/2 ||w - v||^2; 0 where w(z) is not v."""
+        if dead_zone(self.problem.penalty).threshold or dead_zone(self.problem.penalty).positive:
+            return 0.0
+        away = self.w - self.w_of_z
+        return 0.5 * float(self.problem.regularization) * float(away @ away)
+
     def anchor_at(self, v: Array) -> None:
         """Set w(z) to v, which was found afresh."""
         np.multiply(self.w, -self.ratio, out=self.lead.anchor)

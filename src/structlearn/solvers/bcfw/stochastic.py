@@ -79,9 +79,8 @@ class StochasticExtragradient(ActiveBlocks):
 
     def candidates(self, objective: Objective, state: BlockState) -> list[Candidate]:
         weights = weights_with_lead(objective, state)
-        return [
-            Candidate(weights.certified_weights, None, *weights.dual(state.totals[COST], state.totals[STEPS]))
-        ]
+        dual = weights.dual(state.totals[COST], state.totals[STEPS])
+        return [Candidate(weights.certified_weights, None, *dual, weights.ahead)]
 
     def settle(self, objective: Objective, state: BlockState) -> tuple[BlockState, DualPoint]:
         v, state.totals[COST] = state.blocks.point.weights(objective)

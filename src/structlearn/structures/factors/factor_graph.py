@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array, Shape, workspace
 from structlearn.core.forms import count
 from structlearn.core.wording import quote
-from structlearn.structures.base import Structure, Weights, nothing_allowed
+from structlearn.structures.base import NothingFound, Structure, Weights, nothing_allowed
 from structlearn.structures.constraints import Budget, Constraint, CountConstraint, Implies
 from structlearn.structures.factors.records import FactorRecord
 from structlearn.structures.factors.solving import solve_factors
@@ -99,7 +99,7 @@ class FactorGraph(Structure):
             raise ValueError("A factor graph needs at least one variable.")
         self.factors = list(factors)
         self.most_branches = most_branches
-        self._read_factors = [self._read(number, factor) for number, factor in enumerate(self.factors)]
+        self._read_factors = [self.read_factor(number, factor) for number, factor in enumerate(self.factors)]
         self.tables = [one.variables for one in self._read_factors if isinstance(one, FactorTable)]
         self.state_start = np.cumsum([0, *self.n_states])
         sizes = [prod(self.n_states[v] for v in variables) for variables in self.tables]
@@ -119,7 +119,8 @@ class FactorGraph(Structure):
 
     # ---- factors -----------------------------------------------------------------------------------
 
-    def _read(self, number: int, factor: object) -> FactorTable | _Limit:
+    def read_factor(self, number: int, factor: object) -> FactorTable | _Limit:
+        """Check a factor over these variables; `number` is what to call it in errors."""
         if isinstance(factor, CountConstraint):
             low, high = factor.limits
             return self._limit(number, dict.fromkeys(factor.members, 1), int(low), high)
@@ -226,7 +227,7 @@ class FactorGraph(Structure):
         if value == -np.inf:
             if bound == -np.inf:
                 raise self._nothing(scores)
-            raise ValueError("No labelling within the constraints was found; raise most_branches.")
+            raise NothingFound("No labelling within the constraints was found; raise most_branches.")
         return FactorAnswer(work.best.copy(), float(value), float(bound))
 
     def _bound(self, factors: list[object], scores: Array) -> float:

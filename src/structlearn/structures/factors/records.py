@@ -87,11 +87,18 @@ class FactorWork(NamedTuple):
 @jitable
 def factor_work(record: FactorRecord) -> FactorWork:
     """Allocate scratch memory."""
-    n_states, n, n_factors = record.state[-1], record.state.size - 1, record.table.size
-    most_states, most_variables, most_entries, most_cells = record.room
+    sizes = (record.state[-1], record.state.size - 1, record.table.size, record.message[-1], record.n_parts)
+    return work_of_sizes(sizes, record.room)
+
+
+@jitable
+def work_of_sizes(sizes: tuple[int, int, int, int, int], room: tuple[int, int, int, int]) -> FactorWork:
+    """Allocate scratch memory for numbers of states, variables, factors, entries of messages and parts."""
+    n_states, n, n_factors, n_messages, n_parts = sizes
+    most_states, most_variables, most_entries, most_cells = room
     return FactorWork(
-        np.empty(record.n_parts),
-        np.empty(record.message[-1]),
+        np.empty(n_parts),
+        np.empty(n_messages),
         np.empty(n_states),
         np.zeros(n_states, dtype=np.uint8),
         np.empty(most_entries),

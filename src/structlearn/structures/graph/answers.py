@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, workspace
+from structlearn.structures.base import NothingFound
 from structlearn.structures.graph.bounded import ELIMINATION, BoundedGraphs, best_labelling
 from structlearn.structures.graph.descent import is_closed
 from structlearn.structures.graph.inference import ExactGraphs, best_by_elimination, fill_tables
@@ -51,9 +52,9 @@ def graph_answer(record: ExactGraphs | BoundedGraphs, g: int, n_nodes: int, thet
     return GraphAnswer(states, float(value), float(bound), METHODS[method])
 
 
-def nothing_found(answer: GraphAnswer) -> ValueError:
+def nothing_found(answer: GraphAnswer) -> NothingFound:
     """Return the error of scores for which no labelling was found."""
-    return ValueError(
+    return NothingFound(
         f"By {answer.method} no labelling was found that has no part with score -inf, though there may be "
         "one; use inference='exact'."
     )

@@ -29,6 +29,7 @@ from structlearn.structures.graph.messages import (
 )
 from structlearn.structures.graph.pair_scores import attraction
 from structlearn.structures.graph.search import AnnealingWork, annealing_work, search
+from structlearn.structures.graph.shapes import ROW, largest_shaped, recognise
 
 #: How an answer was found.
 ELIMINATION, FLOW, MESSAGES, BRANCHES = range(4)
@@ -56,6 +57,7 @@ class BoundedWork(NamedTuple):
     """Scratch memory: that of elimination, and of message passing, maximum flow and branch and bound."""
 
     labels: LabelWork
+    rows: Array  # tables by the distance of states, where they are recognised
     best: Array  # another labelling
     messages: MessageWork
     flow: Any
@@ -69,11 +71,14 @@ def bounded_workspace(structure: BoundedGraphs, shape: Shape) -> BoundedWork:
     scores = structure.scores
     n, m, k = longest_range(scores.graph.nodes), longest_range(scores.graph.edges), scores.n_states
     labels = label_work(scores)
-    power = np.empty(labels.table.shape)
-    messages = MessageWork(np.empty((m, k)), np.empty((m, k)), power, np.empty(k), np.empty(k))
+    whole = scores.power == 0.0
+    power = np.empty(labels.table.shape) if whole else np.empty((m, 1, k))
+    hull = np.empty((2, k + 1))
+    messages = MessageWork(np.empty((m, k)), np.empty((m, k)), power, np.empty(k), np.empty(k), hull)
+    rows = np.empty((m if whole else 0, 1, ROW))
     best, flow = np.zeros(n, dtype=np.int64), cut_work(n, 2 * m)
     wanted = annealing_work(n, k, structure.effort > 0)
-    return BoundedWork(labels, best, messages, flow, graph_branch_work(n, k), wanted)
+    return BoundedWork(labels, rows, best, messages, flow, graph_branch_work(n, k), wanted)
 
 
 @kernel
@@ -115,9 +120,10 @@ def lift_forbidden(arcs: NodeArcs, labels: LabelWork) -> float:
     total = 1.0
     for v in range(arcs.middle.size):
         total += _largest(node[v])
+    shaped = k == 1 and table.shape[2] > 1
     for e in range(arcs.ends.shape[0]):
         for a in range(k):
-            total += _largest(table[e, a])
+            total += largest_shaped(table[e, 0]) if shaped else _largest(table[e, a])
     for v in range(arcs.middle.size):
         for x in range(node.shape[1]):
             node[v, x] = max(node[v, x], -3.0 * total)
@@ -138,6 +144,14 @@ def _largest(row: Array) -> float:
 
 
 @kernel
+def _with_rows(work: BoundedWork) -> BoundedWork:
+    """Return the same scratch memory with rows in the place of whole tables."""
+    own = work.labels
+    labels = LabelWork(own.node, work.rows, own.states, own.elimination)
+    return BoundedWork(labels, work.rows, work.best, work.messages, work.flow, work.branches, work.search)
+
+
+@kernel
 def best_labelling(
     structure: BoundedGraphs, g: int, tight: bool, work: BoundedWork
 ) -> tuple[float, float, int]:
@@ -153,6 +167,8 @@ def best_labelling(
         value = value_of(arcs, labels.node, labels.table, labels.states)
         return value, value, FLOW
     least = lift_forbidden(arcs, labels)
+    if recognise(labels.table, arcs.ends.shape[0], scores.n_states, work.rows):
+        work = _with_rows(work)
     closes, most_sweeps = tight or structure.most_branches > 0, structure.most_sweeps
     if closes and structure.most_visits > 0:
         most_sweeps = min(most_sweeps, _FIRST_SWEEPS)

@@ -28,6 +28,7 @@ from structlearn.structures.graph.elimination import (
     read_back,
     write_marginals,
 )
+from structlearn.structures.graph.shapes import ROW
 from structlearn.structures.graphs import GraphRecord
 from structlearn.structures.regularized import clip_entropy
 from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, sparsemap_scratch
@@ -43,6 +44,8 @@ class GraphScores(NamedTuple):
     graph: GraphRecord
     elimination: EliminationRecord
     allowed: Array  # (all nodes, n_states), which states each may have; no rows where all may have all
+    limit: float  # of tables by the distance of states (see `shapes`), and its power; 0 of others
+    power: float
 
 
 class ExactGraphs(NamedTuple):
@@ -67,8 +70,8 @@ def label_work(scores: GraphScores) -> LabelWork:
     row = np.empty(k)
     tables = np.empty((2, plan.most_entries))
     elimination = SeparatorTables(tables[0], tables[1], np.zeros(plan.widest + 1, dtype=np.int64), row)
-    size = 1 if is_potts(scores) else k
-    return LabelWork(np.empty((n, k)), np.empty((m, size, size)), np.zeros(n, dtype=np.int64), elimination)
+    rows, columns = (1, ROW) if scores.power > 0.0 else (1, 1) if is_potts(scores) else (k, k)
+    return LabelWork(np.empty((n, k)), np.empty((m, rows, columns)), np.zeros(n, dtype=np.int64), elimination)
 
 
 @jitable
@@ -114,7 +117,7 @@ def _forbid(scores: GraphScores, g: int, n: int, node: Array) -> None:
 
 @leaf
 def fill_tables(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWork) -> tuple[int, int]:
-    """Write the scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); return n and m."""
+    """Write the scores as tables, (n, K) and those of `pair_scores`; return n and m."""
     k = scores.n_states
     n, m = graph_sizes(scores, g)
     for v in range(n):
@@ -124,6 +127,11 @@ def fill_tables(scores: GraphScores, g: int, theta: Array, shared: Array, work: 
         _forbid(scores, g, n, work.node)
     for e in range(m):
         begin = n * k + e * scores.n_tied
+        if scores.power > 0.0:  # w (1 - min(|a - b|^p, limit) / limit)
+            likes = _part(theta, shared, begin)
+            work.table[e, 0, 0], work.table[e, 0, 1] = likes, -likes / scores.limit
+            work.table[e, 0, 2], work.table[e, 0, 3] = scores.limit, scores.power
+            continue
         for a in range(work.table.shape[1]):
             for b in range(work.table.shape[1]):
                 sign = scores.sign[a, b]

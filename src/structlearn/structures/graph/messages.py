@@ -21,6 +21,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import inline, leaf
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.graph.pair_scores import add_given, pair_score
+from structlearn.structures.graph.shapes import OFFSET, shaped_score, transform
 
 #: Less than this share of the largest is this share, so that it has a logarithm.
 _TINY = 1e-300
@@ -43,7 +44,8 @@ class NodeArcs(NamedTuple):
 class MessageWork(NamedTuple):
     """Scratch memory: messages (edges, K), those kept for a trial, and more.
 
-    Exponentials of the tables at a temperature, scores of one node, and what is sent.
+    Exponentials of the tables at a temperature (by the distance of states where tables are rows of `shapes`),
+    scores of one node, what is sent, and parabolas.
     """
 
     message: Array
@@ -51,6 +53,7 @@ class MessageWork(NamedTuple):
     power: Array
     score: Array
     sent: Array
+    hull: Array
 
 
 @inline
@@ -77,6 +80,9 @@ def send(table: Array, e: int, ahead: bool, share: float, work: MessageWork) -> 
     n_states = score.size
     for x in range(n_states):
         sent[x] = share * score[x] - message[e, x]
+    if table.shape[1] == 1 and table.shape[2] > 1:
+        transform(sent, table[e, 0], work.hull, message[e])
+        return take_off_maximum(message, e) + table[e, 0, OFFSET]
     if table.shape[1] == 1:
         return send_potts(table[e, 0, 0], e, work)
     if ahead:
@@ -127,6 +133,13 @@ def fill_powers(table: Array, n_edges: int, temperature: float, power: Array) ->
     """power <- exp(table / temperature), over the largest of each edge's; of Potts tables the smaller one."""
     k = table.shape[1]
     for e in range(n_edges):
+        if k == 1 and table.shape[2] > 1:
+            top = shaped_score(table[e, 0], 0, 0)
+            for d in range(1, power.shape[2]):
+                top = max(top, shaped_score(table[e, 0], 0, d))
+            for d in range(power.shape[2]):
+                power[e, 0, d] = np.exp((shaped_score(table[e, 0], 0, d) - top) / temperature)
+            continue
         if k == 1:
             power[e, 0, 0] = np.exp(-abs(table[e, 0, 0]) / temperature)
             continue
@@ -166,7 +179,11 @@ def send_soft(table: Array, e: int, ahead: bool, share: float, temperature: floa
     for x in range(n_states):
         sent[x] = np.exp((sent[x] - top) / temperature)
         message[e, x] = 0.0
-    if table.shape[1] == 1:
+    if table.shape[1] == 1 and table.shape[2] > 1:
+        for x in range(n_states):
+            for y in range(n_states):
+                message[e, y] += sent[x] * power[e, 0, abs(x - y)]
+    elif table.shape[1] == 1:
         add_powers(power[e, 0, 0], table[e, 0, 0] >= 0.0, e, work)
     elif ahead:
         for x in range(n_states):

@@ -23,12 +23,13 @@ from structlearn.structures.base import (
 )
 from structlearn.structures.graph import projection, shared_bounds  # noqa: F401  (register operations)
 from structlearn.structures.graph.answers import GraphAnswer, graph_answer, nothing_found
+from structlearn.structures.graph.approximate import ApproximateMarginals, approximate_marginals
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
 from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fill_tables, label_work
 from structlearn.structures.graph.local import LocalGraphs, local_elimination
 from structlearn.structures.graph.partition_bound import log_partition_bound
-from structlearn.structures.graph.tables import pair_table
+from structlearn.structures.graph.tables import POWERS, check_truncation, pair_table
 from structlearn.structures.graphs import Graph, graph_record, make_graph
 from structlearn.structures.registry import check_graph, stored
 from structlearn.structures.registry import pairs as pairs_form
@@ -78,7 +79,9 @@ class PairwiseGraphs(Structure):
     ----------
     graphs : sequence of Graph
     n_states : int
-    pairs : "full", "symmetric", "antisymmetric" or "potts"
+    pairs : "full", "symmetric", "antisymmetric", "potts", "truncated-linear" or "truncated-quadratic"
+    truncation : float
+        Of truncated tables: the distance of states from which on their score is 0, at least 1.
     most_entries : int
         Messages of variable elimination may have this many entries; graphs that need more are not eliminated.
     polytope : "marginal" or "local"
@@ -106,6 +109,7 @@ class PairwiseGraphs(Structure):
         n_states: int,
         *,
         pairs: str = "full",
+        truncation: float = 1.0,
         most_entries: int = MOST_ENTRIES,
         polytope: str = "marginal",
         inference: str = "auto",
@@ -120,9 +124,9 @@ class PairwiseGraphs(Structure):
         self.allowed = allowed
         self.memory = memory or Memory()
         self.n_states = label_count(n_states, "A graph")
-        self.pairs = pairs
+        self.pairs, self.truncation = pairs, check_truncation(truncation)
         self.most_entries_eliminated = most_entries
-        self.table = pair_table(pairs, self.n_states)
+        self.table = pair_table(pairs, self.n_states, self.truncation)
         self.signed = bool((self.table.sign < 0).any())
         self.polytope = polytope
         self.inference = inference
@@ -193,10 +197,27 @@ class PairwiseGraphs(Structure):
         Tree-reweighted: for graphs that are too wide for `marginals`; of forests it is log Z.
         """
         scores, (_, g) = self.read_scores(theta)
-        tables = self._scores()
+        tables = self.score_tables()
         work = label_work(tables)
         n, m = fill_tables(tables, g, scores, np.empty(0), work)
         return log_partition_bound(self.graphs[g], work.node[:n], work.table[:m])
+
+    def approximate_marginals(
+        self,
+        theta: ArrayLike,
+        method: str = "tree-reweighted",
+        *,
+        damping: float = 0.5,
+        tol: float = 1e-6,
+        most_steps: int = 1000,
+    ) -> ApproximateMarginals:
+        """Return marginals of one graph of any width that are exact on forests, and their log Z.
+
+        method : "tree-reweighted", whose log Z is an upper bound, or "loopy" (belief propagation), whose log
+        Z is an estimate and whose messages move by a share of 1 - damping, until none changes by more than
+        tol. Both end after most_steps; `converged` says whether that was too soon.
+        """
+        return approximate_marginals(self, theta, method, damping, tol, most_steps)
 
     @property
     def has_linear_parts(self) -> bool:
@@ -204,7 +225,7 @@ class PairwiseGraphs(Structure):
 
     @cached_property
     def record(self) -> ExactGraphs | BoundedGraphs | LocalGraphs:
-        scores = self._scores()
+        scores = self.score_tables()
         if self.eliminated:
             return ExactGraphs(scores)
         if self.polytope == "local":
@@ -213,9 +234,12 @@ class PairwiseGraphs(Structure):
         branches = MOST_BRANCHES if self.inference == "exact" else 0
         return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, visits, branches, MOST_READ, self.effort)
 
-    def _scores(self) -> GraphScores:
+    def score_tables(self) -> GraphScores:
+        """Return what says how parts make tables of scores."""
         graph = graph_record(self.graphs, self.memory)
-        return GraphScores(self.n_states, *self.table, graph, self.elimination, self._allowed_rows())
+        power = POWERS.get(self.pairs, 0.0)
+        shape = self.truncation**power, power
+        return GraphScores(self.n_states, *self.table, graph, self.elimination, self._allowed_rows(), *shape)
 
     def _allowed_rows(self) -> Array:
         if self.allowed is None:
@@ -356,6 +380,7 @@ class PairwiseGraphs(Structure):
         "edges": pairs_form,
         "n_states": count,
         "pairs": str,
+        "truncation?": float,
         "polytope?": str,
         "inference?": str,
         "effort?": count,
@@ -369,9 +394,7 @@ class PairwiseGraph(PairwiseGraphs):
     n_nodes : int
     edges : integer array-like of shape (E, 2)
     n_states : int
-    pairs : "full", "symmetric", "antisymmetric" or "potts"
-    polytope : "marginal" or "local"
-    inference, effort : as for `PairwiseGraphs`
+    pairs, truncation, polytope, inference, effort : as for `PairwiseGraphs`
     """
 
     def __init__(
@@ -381,12 +404,15 @@ class PairwiseGraph(PairwiseGraphs):
         n_states: int,
         pairs: str = "full",
         *,
+        truncation: float = 1.0,
         polytope: str = "marginal",
         inference: str = "auto",
         effort: int = 0,
     ) -> None:
-        graphs = [make_graph(n_nodes, edges)]
-        super().__init__(graphs, n_states, pairs=pairs, polytope=polytope, inference=inference, effort=effort)
+        options: dict[str, Any] = {"polytope": polytope, "inference": inference, "effort": effort}
+        super().__init__(
+            [make_graph(n_nodes, edges)], n_states, pairs=pairs, truncation=truncation, **options
+        )
         self.edges = self.graphs[0].edges
 
     @property
@@ -399,6 +425,7 @@ class PairwiseGraph(PairwiseGraphs):
             "edges": self.edges,
             "n_states": self.n_states,
             "pairs": self.pairs,
+            "truncation": self.truncation,
             "polytope": self.polytope,
             "inference": self.inference,
             "effort": self.effort,

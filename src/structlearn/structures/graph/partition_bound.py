@@ -78,22 +78,70 @@ class SumWork(NamedTuple):
 
 def log_partition_bound(graph: Graph, node: Array, table: Array, most_steps: int = MOST_STEPS) -> float:
     """Return a number that log Z does not exceed; of a forest log Z. For `table` see `pair_scores`."""
+    return least_bound(graph, node, table, most_steps).bound
+
+
+class LeastBound(NamedTuple):
+    """The least bound that was found, how steep it is there at most, and after how many evaluations.
+
+    order, split, work : those of the bound, whose gradients by the scores of nodes are `work.belief`
+    """
+
+    bound: float
+    steepest: float
+    steps: int
+    order: SumOrder
+    split: Array
+    work: SumWork
+
+
+def least_bound(graph: Graph, node: Array, table: Array, most_steps: int = MOST_STEPS) -> LeastBound:
+    """Minimise the bound over how scores of nodes are split."""
     from scipy.optimize import minimize
 
     order, split = sum_order(graph), np.zeros((len(graph.edges), node.shape[1]))
     total, mean, belief = np.empty((3, *node.shape))
     work = SumWork(total, mean, belief, np.empty(node.shape[1]))
-    found = [np.inf]
+    found, steps = [(np.inf, split.ravel())], [0]
 
     def value(flat: Array) -> tuple[float, Array]:
         gradient = np.zeros(split.shape)
         bound = bound_and_gradient(order, node, table, flat.reshape(split.shape), gradient, work)
-        found[0] = min(found[0], bound)
+        steps[0] += 1
+        if bound < found[0][0]:
+            found[0] = bound, flat.copy()
         return bound, gradient.ravel()
 
     if value(split.ravel())[0] > -np.inf and (np.diff(order.first) > 1).any():
         minimize(value, split.ravel(), jac=True, method="L-BFGS-B", options={"maxfun": most_steps})
-    return float(found[0])
+    best = found[0][1]
+    bound, gradient = value(best)
+    least = best.reshape(split.shape)
+    return LeastBound(float(bound), float(np.abs(gradient).max(initial=0.0)), steps[0], order, least, work)
+
+
+@kernel
+def edge_beliefs(order: SumOrder, table: Array, split: Array, pairs: Array, work: SumWork) -> None:
+    """pairs[e, x, y] <- the gradient of the bound by the score of the states x and y at the ends of edge e.
+
+    work : as `bound_and_gradient` has left it at this split; its means are made anew
+    """
+    n, k = work.belief.shape
+    for t in range(n):
+        _mean(order, t, split, work.mean)
+    for t in range(n):
+        d = order.first[t + 1] - order.first[t]
+        for p in range(order.first[t], order.first[t + 1]):
+            for y in range(k):
+                p_y = work.belief[order.other[p], y]
+                if p_y > 0.0:
+                    top = d * sum_out(order, t, p, y, table, split, work)
+                    for x in range(k):
+                        share = p_y * np.exp(work.row[x] - top)
+                        if order.ahead[p]:
+                            pairs[order.edge[p], x, y] = share
+                        else:
+                            pairs[order.edge[p], y, x] = share
 
 
 @kernel
