@@ -28,6 +28,7 @@ from structlearn.cli.commands.compare import CompareGroup
 from structlearn.cli.commands.completion import completion
 from structlearn.cli.commands.data import data
 from structlearn.cli.commands.demo import demo
+from structlearn.cli.commands.example import example
 from structlearn.cli.commands.exchange import export_model, import_model
 from structlearn.cli.commands.info import info
 from structlearn.cli.commands.predict import evaluate_model, predict, show
@@ -134,6 +135,12 @@ _TALES = {
 #: Commands in the order of the help: name, function (None for a group of tasks), summary, example.
 _COMMANDS: tuple[tuple[str, Any, str, str], ...] = (
     ("demo", demo, "Try the library on data that comes with it.", "Example: structlearn demo"),
+    (
+        "example",
+        example,
+        "Write a small example of a task, and commands to try on it.",
+        "Example: structlearn example ner --out names",
+    ),
     (
         "train",
         None,
