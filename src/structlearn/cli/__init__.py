@@ -126,7 +126,8 @@ def root(
 _GROUPS = {"train": TrainGroup, "tune": TuneGroup, "compare": CompareGroup}
 _TALES = {
     "train": "Train a model, write it to MODEL, and print the certificate: how far from optimal it is at "
-    "most. `structlearn train TASK --help` shows the options of a task.",
+    "most. `structlearn train TASK --help` shows the options of a task, and `structlearn example TASK` "
+    "writes data to try it on.",
     "tune": "Choose lambda by cross-validation, train on all data with it, and write the model to MODEL. "
     "`structlearn tune TASK --help` shows the options of a task.",
     "compare": "Run several solvers on the same problem, and write a report with curves and tables to DIR. "

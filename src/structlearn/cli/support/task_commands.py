@@ -82,7 +82,7 @@ class TaskGroup(TyperGroup):
 
     #: what the command of a task does, and how it is shown
     run: ClassVar[Callable[..., None]]
-    command: ClassVar[type[Command]] = TaskCommand
+    command: ClassVar[type[TaskCommand]] = TaskCommand
     #: options that take several values with commas between them, and options that the command does not have
     several: ClassVar[Mapping[str, str]] = {}
     without: ClassVar[Collection[str]] = ()
@@ -121,11 +121,15 @@ class TaskGroup(TyperGroup):
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the names of tasks, what each predicts, and the files that it reads."""
-        return [(one.name, f"{one.what}; reads {one.formats}") for one in TASKS.values()]
+        return [(one.name, f"{one.what} ({one.formats})") for one in TASKS.values()]
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the tasks first: their names are what comes next."""
+        formatter.write_usage(ctx.command_path, f"TASK DATA --out {self.command.written} [OPTIONS]")
         with formatter.section("Tasks"):
             formatter.write_dl(self.rows())
+        self.format_help_text(ctx, formatter)
+        self.format_epilog(ctx, formatter)
 
 
 def _owners(ctx: Any, flag: str) -> list[str]:

@@ -71,7 +71,7 @@ class TaskEntry:
         return found
 
 
-_TABLES = "CSV (also ; or tab), Parquet, libsvm"
+_TABLES = "CSV, Parquet, libsvm"
 _COLUMNS = "CoNLL columns, CoNLL-U"
 _READS_TABLES = (
     "DATA is a table with a header (CSV with commas, semicolons or tabs; .parquet), the target last, or a "
@@ -250,7 +250,7 @@ TASKS: Registry[TaskEntry] = Registry(
             what="a label for each pixel of an image",
             made="structlearn.cli.tasks.grid:GridTask",
             estimator="GridClassifier",
-            formats="a folder of PNG, JPEG or .npy",
+            formats="folder of PNG, JPEG, .npy",
             reads="DATA is a folder with the folders images (.png, .jpg, .npy) and labels (.png of the "
             "same names, 8 bits, 255 for unknown labels).",
             options="structlearn.cli.tasks.options:GridOptions",
@@ -263,7 +263,7 @@ TASKS: Registry[TaskEntry] = Registry(
         ),
         TaskEntry(
             name="decide",
-            what="a decision, such as a path or a packing, by predicted costs",
+            what="a decision by predicted costs, such as a path",
             made="structlearn.cli.tasks.decide:DecideTask",
             estimator="DecisionPredictor",
             formats=".npz",
