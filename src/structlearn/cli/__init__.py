@@ -50,8 +50,8 @@ from structlearn.cli.support.errors import (
 )
 from structlearn.cli.support.stdin import check_one_stdin
 from structlearn.cli.support.texts import Command
+from structlearn.cli.support.usage import usage_sentence
 from structlearn.core.kernel_cache.compilation import announce_compilation
-from structlearn.core.wording import LONGEST, plain
 
 
 class Commands(TyperGroup):
@@ -75,19 +75,12 @@ class Commands(TyperGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):  # a usage error of typer's, whichever click it has
                 raise
-            sys.exit(_show_usage_error(error))
+            say(f"Error: {usage_sentence(error, sys.argv[1:] if args is None else args)}")
+            sys.exit(MISUSE)
         if code == INTERRUPTED:  # typer makes an exit code of a Ctrl-C that comes before a command begins
             stop_listening()
             tell_interruption()
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _show_usage_error(error: Any) -> int:
-    """Say what is wrong with the arguments, below how the command is used; returns the exit code."""
-    sentence = plain(error.format_message(), LONGEST - len("Error: "))
-    error.format_message = lambda: sentence
-    error.show()
-    return int(error.exit_code)
 
 
 app = typer.Typer(

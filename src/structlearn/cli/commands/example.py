@@ -21,8 +21,8 @@ _OTHERS = {"align": "structlearn.apps.examples.pairs:ALIGN"}
 
 
 def example_names() -> list[str]:
-    """Return what there are examples of: every task, and `align`."""
-    return [*TASKS, *_OTHERS]
+    """Return what there are examples of: the tasks, and `align`."""
+    return [*(name for name, entry in TASKS.items() if entry.example), *_OTHERS]
 
 
 def example_of(name: str) -> TaskExample:

@@ -36,9 +36,8 @@ class TaskCommand(Command):
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            flag = getattr(
-                error, "option_name", None
-            )  # of an option that there is not, whichever click it is
+            unknown = type(error).__name__ == "NoSuchOption"  # whichever click it is
+            flag = getattr(error, "option_name", None) if unknown else None
             owners = [] if flag is None or ctx.parent is None else _owners(ctx.parent, flag)
             if owners:
                 what = f"the task {self.name}" if self.entry else self.name
