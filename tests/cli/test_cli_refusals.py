@@ -129,7 +129,8 @@ def test_misuse(run, arguments):
         ),
         (
             ["train", "tag", "x"],
-            "Missing --out MODEL: Model file to write. Usage: structlearn train tag DATA --out MODEL [OPTIONS]",
+            "Missing --out MODEL: Model file to write. "
+            "Usage: structlearn train tag DATA --out MODEL [OPTIONS]",
         ),
         (
             ["info", "x", "y"],
