@@ -428,7 +428,7 @@ def test_a_task_in_two_places(shell, tmp_path):
     data, model = tmp_path / "data.txt", tmp_path / "model.st"
     data.write_text("axx\nbyy\nczz\naxxx\nbyyy\nczzz\n")
     with registered(TASKS, LETTERS):
-        assert "letters-of  a letter; reads lines" in " ".join(shell("train", "--help").split("\n"))
+        assert "letters-of  a letter (lines)" in " ".join(shell("train", "--help").split("\n"))
         told = " ".join(shell("train", "letters-of", "--help").split())
         assert "DATA has lines." in told
         assert "--backwards Take the last letter of a line as its label." in told

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from cli_cases import rows, table
 from safetensors.numpy import save_file
+from typer.testing import CliRunner
 
 from model_files import rewrite
+from structlearn.cli import app
 from structlearn.data import write_libsvm
 
 
@@ -95,6 +97,51 @@ def test_misuse(run, arguments):
     result = run(*arguments, code=2)
     assert result.stdout == ""
     assert "Error" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "classify"], "Unknown command 'fit'. Did you mean 'train'?"),
+        (["trian", "classify"], "Unknown command 'trian'. Did you mean 'train'?"),
+        (["ner", "x"], "Unknown command 'ner'. Did you mean 'train ner'?"),
+        (["align", "trian"], "Unknown command 'trian'. Did you mean 'train'?"),
+        (["nonsense"], "Unknown command 'nonsense'."),
+        (["train", "tag", "x", "--output", "y"], "Unknown option '--output'. Did you mean '--out'?"),
+        (["train", "tag", "x", "-o", "y"], "Unknown option '-o'. Did you mean '--out'?"),
+        (
+            ["train", "tag", "x", "--lambda", "1"],
+            "Unknown option '--lambda'. Did you mean '--regularization'?",
+        ),
+        (["predict", "m", "x", "--porba"], "Unknown option '--porba'. Did you mean '--proba'?"),
+        (["info", "--what"], "Unknown option '--what'."),
+        (["train", "tag", "x", "--out"], "--out needs a value behind it."),
+        (["info", "--json=3"], "--json takes no value."),
+        (["train", "tag", "x", "--out", "y", "--seed", "1.5"], "--seed must be a whole number; got '1.5'."),
+        (
+            ["train", "tag", "x", "--max-passes=few", "--out", "y"],
+            "--max-passes must be a number; got 'few'.",
+        ),
+        (["train", "tag", "x", "--epochs", "0", "--out", "y"], "--epochs must be at least 1; got '0'."),
+        (
+            ["train", "tag", "x", "--regularization", "abc"],
+            "--regularization must be a number, or auto; got 'abc'.",
+        ),
+        (
+            ["train", "tag", "x"],
+            "Missing --out MODEL: Model file to write. "
+            "Usage: structlearn train tag DATA --out MODEL [OPTIONS]",
+        ),
+        (
+            ["info", "x", "y"],
+            "Unexpected 'y'. Usage: structlearn info [OPTIONS]",
+        ),
+    ],
+)
+def test_wrong_words_are_told_in_one_style(run, arguments, said):
+    result = CliRunner().invoke(app, arguments, prog_name="structlearn")
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: {said}\n"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ def test_a_task_has_few_options_that_are_not_its_own(run, task):
     assert len(flags - {f"--{flag}" for flag in TASKS[task].flags} - {"--help"}) <= 15
 
 
-def test_help_without_a_task_lists_the_tasks(run):
+def test_help_without_a_task_lists_the_tasks(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     shown = run("train", "--help").stdout
     assert all(f"  {name} " in shown for name in TASKS)
     assert len(shown.splitlines()) <= 25

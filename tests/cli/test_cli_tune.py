@@ -222,7 +222,7 @@ def test_a_word_where_numbers_are_expected(run, libsvm, tmp_path):
     shown = run(
         "tune", "classify", libsvm, "--out", tmp_path / "m.st", "--regularization", "1,few", code=2
     ).stderr
-    assert "Invalid value for '--regularization': '1,few' is not a list of numbers between commas." in shown
+    assert "--regularization must be numbers with commas between them; got '1,few'." in shown
 
 
 def test_the_help_of_a_task(run):

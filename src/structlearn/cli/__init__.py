@@ -28,6 +28,7 @@ from structlearn.cli.commands.compare import CompareGroup
 from structlearn.cli.commands.completion import completion
 from structlearn.cli.commands.data import data
 from structlearn.cli.commands.demo import demo
+from structlearn.cli.commands.example import example
 from structlearn.cli.commands.exchange import export_model, import_model
 from structlearn.cli.commands.info import info
 from structlearn.cli.commands.predict import evaluate_model, predict, show
@@ -51,8 +52,8 @@ from structlearn.cli.support.help_json import asks_for_json, described_command
 from structlearn.cli.support.outputs import print_json
 from structlearn.cli.support.stdin import check_one_stdin
 from structlearn.cli.support.texts import Command
+from structlearn.cli.support.usage import usage_sentence
 from structlearn.core.kernel_cache.compilation import announce_compilation
-from structlearn.core.wording import LONGEST, plain
 
 
 class Commands(TyperGroup):
@@ -80,19 +81,12 @@ class Commands(TyperGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):  # a usage error of typer's, whichever click it has
                 raise
-            sys.exit(_show_usage_error(error))
+            say(f"Error: {usage_sentence(error, sys.argv[1:] if args is None else args)}")
+            sys.exit(MISUSE)
         if code == INTERRUPTED:  # typer makes an exit code of a Ctrl-C that comes before a command begins
             stop_listening()
             tell_interruption()
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _show_usage_error(error: Any) -> int:
-    """Say what is wrong with the arguments, below how the command is used; returns the exit code."""
-    sentence = plain(error.format_message(), LONGEST - len("Error: "))
-    error.format_message = lambda: sentence
-    error.show()
-    return int(error.exit_code)
 
 
 app = typer.Typer(
@@ -132,7 +126,8 @@ def root(
 _GROUPS = {"train": TrainGroup, "tune": TuneGroup, "compare": CompareGroup}
 _TALES = {
     "train": "Train a model, write it to MODEL, and print the certificate: how far from optimal it is at "
-    "most. `structlearn train TASK --help` shows the options of a task.",
+    "most. `structlearn train TASK --help` shows the options of a task, and `structlearn example TASK` "
+    "writes data to try it on.",
     "tune": "Choose lambda by cross-validation, train on all data with it, and write the model to MODEL. "
     "`structlearn tune TASK --help` shows the options of a task.",
     "compare": "Run several solvers on the same problem, and write a report with curves and tables to DIR. "
@@ -141,6 +136,12 @@ _TALES = {
 #: Commands in the order of the help: name, function (None for a group of tasks), summary, example.
 _COMMANDS: tuple[tuple[str, Any, str, str], ...] = (
     ("demo", demo, "Try the library on data that comes with it.", "Example: structlearn demo"),
+    (
+        "example",
+        example,
+        "Write a small example of a task, and commands to try on it.",
+        "Example: structlearn example ner --out names",
+    ),
     (
         "train",
         None,

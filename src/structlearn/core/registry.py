@@ -88,9 +88,16 @@ def one_of(what: str, name: object, valid: Iterable[str]) -> str:
     valid = list(valid)
     if isinstance(name, str) and name in valid:
         return name
-    near = get_close_matches(str(name), valid, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    near = nearest(str(name), valid)
+    hint = f" Did you mean {near!r}?" if near else ""
     raise ValueError(f"Unknown {what} {name!r}; valid are {', '.join(map(repr, valid))}.{hint}")
+
+
+def nearest(name: str, valid: Iterable[str]) -> str | None:
+    """Return the valid name that is spelled most like `name`, in whatever case; None if none is."""
+    known = {one.lower(): one for one in valid}
+    near = get_close_matches(name.lower(), known, n=1)
+    return known[near[0]] if near else None
 
 
 def either(names: Iterable[str]) -> str:

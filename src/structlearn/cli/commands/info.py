@@ -16,7 +16,7 @@ from structlearn.cli.support.options import Json, argument
 from structlearn.cli.support.outputs import print_figures
 from structlearn.core.wording import count_of, list_names, plain
 
-_CLASSES_SHOWN = 20
+_CLASSES_SHOWN, _TEMPLATES_SHOWN = 20, 8
 #: Largest weights, and labels whose largest weights are told.
 _WEIGHTS_SHOWN, _LABELS_SHOWN = 3, 5
 
@@ -61,6 +61,7 @@ def _kernels() -> str:
 
 def _model(path: Path) -> Iterator[tuple[str, object]]:
     """Describe a model by its header alone, so that a structure of the user's own is not needed."""
+    from structlearn.reports.tables import size as table_size
     from structlearn.storage.model_file import ModelFile, damage_error
 
     file = ModelFile(path)
@@ -68,6 +69,7 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
     header = file.header
     try:
         yield from _describe(header)
+        yield "size", table_size(path.stat().st_size)
         yield "weights", file.shapes["weights"][0]
         yield "n_nonzero", file.n_nonzero("weights")
         yield from _classes(header)
@@ -101,8 +103,8 @@ def _largest(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _describe(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    yield "estimator", header["estimator"]
     yield "task", header["notes"].get("task", "none (saved from Python)")
+    yield "estimator", header["estimator"]
     if "format" in header["notes"]:
         yield "data", header["notes"]["format"]
     yield "format", header["version"]
@@ -110,6 +112,7 @@ def _describe(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     if "row_map" in header:
         yield "row_transformer", _steps(header["row_map"])
     yield from _columns(header["notes"])
+    yield from _text(header["notes"])
     for name, inner in header.get("bundled", {}).items():
         yield f"tagger for {name}", f"{inner['estimator']} inside"
     structure = header["structure"]
@@ -151,6 +154,20 @@ def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for name, columns in (kinds | {"left out": notes.get("left_out", ())}).items():
         if columns:
             yield name, plain(list_names(columns))
+
+
+def _text(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield which columns of a token file a model looks at, by which templates, and how raw text is split."""
+    if "aliases" not in notes:
+        return
+    from structlearn.tagging.raw import PENN
+
+    said = ", ".join(f"{name} (column {column})" for name, column in notes["aliases"].items())
+    yield "columns", plain(f"{said}; the label is column {notes['label']}")
+    templates = notes["templates"].split()
+    more = f" ... ({len(templates)} in all)" if len(templates) > _TEMPLATES_SHOWN else ""
+    yield "templates", plain(" ".join(templates[:_TEMPLATES_SHOWN]) + more)
+    yield "tokenizer", f"{PENN}, unless structlearn tag is given another with --tokenizer"
 
 
 def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

@@ -20,6 +20,7 @@ from structlearn.cli.tasks.registry import TaskEntry
 if TYPE_CHECKING:
     from structlearn.cli.tasks.task import Training
     from structlearn.estimators.loss_choice import LossChoice
+    from structlearn.solvers import Certificate
 
 
 @handling_errors()
@@ -38,6 +39,7 @@ def train(
     Ctrl-C ends training early; the best model so far is written. With --checkpoint nothing is lost if the
     machine stops: --resume gives the model that training without the interruption would have given.
     """
+    from structlearn.cli.answers.outcome import training_error
     from structlearn.estimators.files.persistence import save_bundle
     from structlearn.solvers.clock import counting_seconds
 
@@ -56,11 +58,14 @@ def train(
         say_loss(task.estimator_to_train(model))
         _fit(model, training, client)
     say_lambda(model)
-    save_bundle(task.bundle(model, task.trim(model, training)), out_file)
+    bundle = task.bundle(model, task.trim(model, training))
+    save_bundle(bundle, out_file)
     say(f"Wrote the model to {out}.")
     if history_file is not None:
         model.history_.to_csv(history_file)
     print_figures(printed_certificate(model.certificate_).items(), as_json=talk.as_json)
+    if not talk.as_json:
+        say_outcome(training_error(task, bundle, data), model.certificate_, out)
 
 
 def loss_of(model: object) -> LossChoice:
@@ -75,6 +80,15 @@ def say_loss(model: object) -> None:
     why = loss_of(model).why
     if why:
         say(in_flags(why))
+
+
+def say_outcome(error: str | None, certificate: Certificate, out: Path) -> None:
+    """Say how wrong a new model is, how far from optimal, and which commands go on from it."""
+    from structlearn.cli.answers.outcome import certificate_line, next_line
+
+    for line in (error, certificate_line(certificate), next_line(out)):
+        if line is not None:
+            say(line)
 
 
 def say_lambda(model: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from structlearn.cli.commands.train import TrainCommand, loss_of
+from structlearn.cli.commands.train import TrainCommand, loss_of, say_outcome
 from structlearn.cli.support.allocator import keep_freed_memory
 from structlearn.cli.support.errors import fitting, handling_errors, say
 from structlearn.cli.support.groups import Several, combinations
@@ -120,6 +120,7 @@ def tune(
     for table in (_table(rows, metric.name), *gain_tables(brought, metric.name)):
         print(table, end="\n\n")
     print_values([*chosen.items(), *printed_certificate(certificate).items()])
+    say_outcome(None, certificate, out)
 
 
 def _metric(entry: TaskEntry, name: str | None) -> Metric:

@@ -84,8 +84,8 @@ def _reader(kind: type) -> Callable[[str], Any]:
         try:
             found = [kind(one.strip()) for one in text.split(",")]
         except ValueError:
-            whole = "whole " * (kind is int)
-            raise typer.BadParameter(f"{text!r} is not a list of {whole}numbers between commas.") from None
+            numbers = "whole numbers" if kind is int else "numbers"
+            raise typer.BadParameter(f"must be {numbers} with commas between them; got {text!r}.") from None
         return found[0] if len(found) == 1 else Several(dict.fromkeys(found))
 
     return values

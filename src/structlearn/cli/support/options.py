@@ -36,7 +36,7 @@ def number_or_auto(text: str) -> float | str:
     try:
         return text if text == "auto" else float(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number, nor auto.") from None
+        raise typer.BadParameter(f"must be a number, or auto; got {text!r}.") from None
 
 
 def lambda_option(help: str) -> OptionInfo:

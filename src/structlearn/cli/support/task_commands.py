@@ -36,9 +36,8 @@ class TaskCommand(Command):
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            flag = getattr(
-                error, "option_name", None
-            )  # of an option that there is not, whichever click it is
+            unknown = type(error).__name__ == "NoSuchOption"  # whichever click it is
+            flag = getattr(error, "option_name", None) if unknown else None
             owners = [] if flag is None or ctx.parent is None else _owners(ctx.parent, flag)
             if owners:
                 what = f"the task {self.name}" if self.entry else self.name
@@ -82,7 +81,7 @@ class TaskGroup(TyperGroup):
 
     #: what the command of a task does, and how it is shown
     run: ClassVar[Callable[..., None]]
-    command: ClassVar[type[Command]] = TaskCommand
+    command: ClassVar[type[TaskCommand]] = TaskCommand
     #: options that take several values with commas between them, and options that the command does not have
     several: ClassVar[Mapping[str, str]] = {}
     without: ClassVar[Collection[str]] = ()
@@ -121,11 +120,15 @@ class TaskGroup(TyperGroup):
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the names of tasks, what each predicts, and the files that it reads."""
-        return [(one.name, f"{one.what}; reads {one.formats}") for one in TASKS.values()]
+        return [(one.name, f"{one.what} ({one.formats})") for one in TASKS.values()]
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the tasks first: their names are what comes next."""
+        formatter.write_usage(ctx.command_path, f"TASK DATA --out {self.command.written} [OPTIONS]")
         with formatter.section("Tasks"):
             formatter.write_dl(self.rows())
+        self.format_help_text(ctx, formatter)
+        self.format_epilog(ctx, formatter)
 
 
 def _owners(ctx: Any, flag: str) -> list[str]:

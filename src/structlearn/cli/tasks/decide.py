@@ -6,7 +6,7 @@ well, and the model file holds its weights, so that `evaluate` can compare the r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +173,10 @@ class DecideTask(Task):
         }
         share = float(np.mean(no_loss(y.costs, predicted, best, sense)))
         return Scores({**regrets, "best_decisions": share, **costs, "examples": len(y)}, 0)
+
+    def outcome(self, values: Mapping[str, float | int], truths: Sequence[Any]) -> str:
+        usual = f" ({values['two_stage_regret']:.1%} with least squares)" * ("two_stage_regret" in values)
+        return f"decisions lose {values['regret']:.1%} of what the best ones cost or bring{usual}"
 
     def error(self, values: Mapping[str, float | int]) -> float:
         return values["regret"]

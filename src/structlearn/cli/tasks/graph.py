@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,12 +31,10 @@ class LabelledNodes(Task):
 
     drawn = True
     error_name: ClassVar[str] = "share of wrong nodes"
-    #: what has a label
-    counted: ClassVar[str]
 
     def check_target(self, target: str | None) -> None:
         if target is not None:
-            raise ValueError(f"--target goes with tables; the labels of {self.counted} have their place.")
+            raise ValueError(f"--target goes with tables; the labels of {self.labelled} have their place.")
 
     def check_classes(self, path: Path, y: Sequence[Array]) -> None:
         """DataError for a file with fewer than two labels to learn."""
@@ -56,6 +54,9 @@ class LabelledNodes(Task):
         """Return the labels of each example on a line."""
         return (" ".join(map(str, one.ravel().tolist())) for one in predicted)
 
+    def outcome(self, values: Mapping[str, float | int], truths: Sequence[Any]) -> str:
+        return super().outcome(values, [[labels[labels >= 0] for one in truths for labels in one]])
+
     def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
         """Return the shares of nodes and of examples with the right labels; scores per label, and means.
 
@@ -66,7 +67,7 @@ class LabelledNodes(Task):
             np.concatenate([one.ravel() for one in predicted]),
         )
         known = gold >= 0
-        table = table_of_labels("label", self.counted, gold[known].tolist(), found[known].tolist())
+        table = table_of_labels("label", self.labelled, gold[known].tolist(), found[known].tolist())
         overlap = [one.right / (one.gold + one.found - one.right) for one in table.scores.values()]
         whole = [np.array_equal(a[a >= 0], b[a >= 0]) for a, b in zip(y, predicted)]
         values = {
@@ -74,7 +75,7 @@ class LabelledNodes(Task):
             "exact_match": float(np.mean(whole)),
             "mean_iou": sum(overlap) / len(overlap),
             **table.means(),
-            self.counted: int(known.sum()),
+            self.labelled: int(known.sum()),
         }
         return Scores(values, int((~np.isin(gold[known], bundle.estimator.classes_)).sum()), table)
 
@@ -89,7 +90,7 @@ class LabelledNodes(Task):
         values, _, table, _ = self.evaluate(bundle, y, predicted)
         rows = [summary_row(label, one) for label, one in (table.scores.items() if table else ())]
         accuracy = f"{values['accuracy']:.4f}"
-        return Summary("labels", self.counted, accuracy, int(values[self.counted]), rows)
+        return Summary("labels", self.labelled, accuracy, int(values[self.labelled]), rows)
 
 
 class GraphTask(LabelledNodes):
@@ -97,7 +98,7 @@ class GraphTask(LabelledNodes):
 
     estimator = "GraphClassifier"
     packed = "graph"
-    counted = "nodes"
+    labelled = "nodes"
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read graphs and their labels."""

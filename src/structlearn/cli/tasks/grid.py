@@ -32,7 +32,7 @@ class GridTask(LabelledNodes):
 
     estimator = "GridClassifier"
     packed = "grid"
-    counted = "pixels"
+    labelled = "pixels"
     of_folders = True
     error_name: ClassVar[str] = "share of wrong pixels"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,10 @@ class Match(Task):
         found = metrics.link_scores(list(y), predicted)
         values = {"precision": found.precision, "recall": found.recall, "f1": found.f1, "examples": len(y)}
         return Scores(values, 0)
+
+    def outcome(self, values: Mapping[str, float | int], truths: Sequence[Any]) -> str:
+        wrong, missed = 1.0 - values["precision"], 1.0 - values["recall"]
+        return f"{wrong:.1%} of the links found are wrong, and {missed:.1%} of the gold links are missed"
 
     def error(self, values: Mapping[str, float | int]) -> float:
         return 1.0 - values["f1"]

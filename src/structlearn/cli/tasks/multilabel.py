@@ -118,6 +118,10 @@ class MultiLabel(FlatTask):
         }
         return Scores(values, n_unknown, table)
 
+    def outcome(self, values: Mapping[str, float | int], truths: Sequence[Any]) -> str:
+        wrong, usual = 1.0 - values["exact_match"], 1.0 - values["exact_match_of_most_frequent"]
+        return f"{wrong:.1%} of the label sets are wrong ({usual:.1%} if all were the most frequent set)"
+
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the share of wrong decisions on single labels."""
         return values["hamming_loss"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -124,6 +124,15 @@ class ParseTask(Task):
         scores = parsing_scores([(one.heads, one.labels) for one in y], guess, [one.upos for one in y])
         unknown = sum(label not in known for one in y for label in one.labels) if known else 0
         return Scores(scores._asdict(), unknown)
+
+    def outcome(self, values: Mapping[str, float | int], truths: Sequence[Any]) -> str:
+        heads = [tree.heads for one in truths for tree in one]
+        next_word = sum(int((own == np.arange(2, len(own) + 2)).sum()) for own in heads)
+        usual = 1.0 - next_word / max(sum(map(len, heads)), 1)
+        return (
+            f"{self.error(values):.1%} of the words have a wrong head ({usual:.1%} if all had the next word "
+            "as their head)"
+        )
 
     def error(self, values: Mapping[str, float | int]) -> float:
         return 1.0 - values["uas"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from structlearn.core.registry import Registry, resolve_name
 
 if TYPE_CHECKING:
+    from structlearn.apps.examples.example import TaskExample
     from structlearn.cli.tasks.options import TaskOptions
     from structlearn.cli.tasks.task import Task
 
@@ -33,6 +34,7 @@ class TaskEntry:
     figures : what the help of `evaluate` says of its figures; empty where an earlier task's says it
     metrics : the figures that `tune` can go by, first the one that it does go by
     examples : two commands that one may begin with
+    example : where the `TaskExample` is that `structlearn example` writes
     """
 
     name: str
@@ -45,6 +47,7 @@ class TaskEntry:
     figures: str = ""
     metrics: tuple[str, ...] = ("accuracy",)
     examples: tuple[str, ...] = ()
+    example: str | TaskExample = ""
 
     @cached_property
     def options_class(self) -> type[TaskOptions]:
@@ -68,7 +71,7 @@ class TaskEntry:
         return found
 
 
-_TABLES = "CSV (also ; or tab), Parquet, libsvm"
+_TABLES = "CSV, Parquet, libsvm"
 _COLUMNS = "CoNLL columns, CoNLL-U"
 _READS_TABLES = (
     "DATA is a table with a header (CSV with commas, semicolons or tabs; .parquet), the target last, or a "
@@ -98,6 +101,7 @@ TASKS: Registry[TaskEntry] = Registry(
             "probabilities; auc, the area under the ROC curve, for two classes.",
             options="structlearn.cli.tasks.row_options:ClassifyOptions",
             metrics=("accuracy", "macro_f1", "macro_precision", "macro_recall", "auc", "log_loss"),
+            example="structlearn.apps.examples.rows:CLASSIFY",
             examples=(
                 "structlearn train classify people.csv --target bought --out model.safetensors",
                 "structlearn train classify train.libsvm --loss softmax --out m.safetensors",
@@ -117,6 +121,7 @@ TASKS: Registry[TaskEntry] = Registry(
             "set of DATA, hamming_loss and micro_f1 (single labels), and means over the labels.",
             options="structlearn.cli.tasks.row_options:MultiLabelOptions",
             metrics=("micro_f1", "exact_match", "macro_f1", "hamming_loss"),
+            example="structlearn.apps.examples.rows:MULTILABEL",
             examples=(
                 "structlearn train multilabel labels.csv --target red,green --out model.safetensors",
                 "structlearn train multilabel labels.csv --target red,green --edges tree --out m.safetensors",
@@ -133,6 +138,7 @@ TASKS: Registry[TaskEntry] = Registry(
             "beside those of answering with the mean of DATA.",
             options="structlearn.cli.tasks.row_options:RegressOptions",
             metrics=("r2", "rmse", "mae"),
+            example="structlearn.apps.examples.rows:REGRESS",
             examples=(
                 "structlearn train regress prices.csv --target price --out model.safetensors",
                 "structlearn train regress prices.csv --penalty l1 --regularization 0.1 --out m.safetensors",
@@ -149,6 +155,7 @@ TASKS: Registry[TaskEntry] = Registry(
             figures="tag: accuracy (tokens) and exact_match (whole sequences);",
             options="structlearn.cli.tasks.tag_options:TagOptions",
             metrics=("accuracy", "exact_match"),
+            example="structlearn.apps.examples.sentences:TAG",
             examples=(
                 "structlearn train tag words.conll --out tagger.safetensors",
                 "structlearn train tag en-train.conllu --label upos --out upos.safetensors",
@@ -164,6 +171,7 @@ TASKS: Registry[TaskEntry] = Registry(
             figures="chunk and ner: also precision, recall and f1 of spans, as conlleval counts them.",
             options="structlearn.cli.tasks.tag_options:SpanOptions",
             metrics=_OF_SPANS,
+            example="structlearn.apps.examples.sentences:CHUNK",
             examples=(
                 "structlearn train chunk train.txt --out chunker.safetensors",
                 "structlearn train chunk train.txt --penalty elasticnet --out small.safetensors",
@@ -178,6 +186,7 @@ TASKS: Registry[TaskEntry] = Registry(
             reads=_READS_COLUMNS,
             options="structlearn.cli.tasks.tag_options:SpanOptions",
             metrics=_OF_SPANS,
+            example="structlearn.apps.examples.sentences:NER",
             examples=(
                 "structlearn train ner names.conll --out names.safetensors",
                 "structlearn train ner names.conll --lexicon CITY=cities.txt --out names.safetensors",
@@ -195,6 +204,7 @@ TASKS: Registry[TaskEntry] = Registry(
             "scorer does; las_full compares whole relations, the no_punct figures leave out punctuation.",
             options="structlearn.cli.tasks.options:ParseOptions",
             metrics=("uas", "las", "las_full", "uas_no_punct", "las_no_punct"),
+            example="structlearn.apps.examples.sentences:PARSE",
             examples=(
                 "structlearn train parse train.conllu --out parser.safetensors",
                 "structlearn train parse train.conllu --non-projective --jobs 2 --out parser.safetensors",
@@ -210,6 +220,7 @@ TASKS: Registry[TaskEntry] = Registry(
             reads="DATA is an .npz file of NumPy: features, a row per pair of nodes; shapes, the nodes of "
             "both sides of each example; links, a row per link: its example, row and column.",
             metrics=("f1", "precision", "recall"),
+            example="structlearn.apps.examples.pairs:MATCH",
             examples=(
                 "structlearn train match pairs.npz --out matcher.safetensors",
                 "structlearn train match pairs.npz --cost count --regularization 0.1 --out m.safetensors",
@@ -228,6 +239,7 @@ TASKS: Registry[TaskEntry] = Registry(
             "(right over gold or found, the mean over labels) and macro averages.",
             options="structlearn.cli.tasks.options:GraphOptions",
             metrics=_OF_NODES,
+            example="structlearn.apps.examples.photo:GRAPH",
             examples=(
                 "structlearn train graph graphs.npz --out model.safetensors",
                 "structlearn train graph graphs.npz --pairs potts --out model.safetensors",
@@ -238,11 +250,12 @@ TASKS: Registry[TaskEntry] = Registry(
             what="a label for each pixel of an image",
             made="structlearn.cli.tasks.grid:GridTask",
             estimator="GridClassifier",
-            formats="a folder of PNG, JPEG or .npy",
+            formats="folder of PNG, JPEG, .npy",
             reads="DATA is a folder with the folders images (.png, .jpg, .npy) and labels (.png of the "
             "same names, 8 bits, 255 for unknown labels).",
             options="structlearn.cli.tasks.options:GridOptions",
             metrics=_OF_NODES,
+            example="structlearn.apps.examples.photo:GRID",
             examples=(
                 "structlearn train grid folder --out model.safetensors",
                 "structlearn train grid folder --window 3 --connectivity 8 --out model.safetensors",
@@ -250,7 +263,7 @@ TASKS: Registry[TaskEntry] = Registry(
         ),
         TaskEntry(
             name="decide",
-            what="a decision, such as a path or a packing, by predicted costs",
+            what="a decision by predicted costs, such as a path",
             made="structlearn.cli.tasks.decide:DecideTask",
             estimator="DecisionPredictor",
             formats=".npz",
@@ -264,6 +277,7 @@ TASKS: Registry[TaskEntry] = Registry(
             "least squares on the same training data), best_decisions (the share that no decision beats).",
             options="structlearn.cli.tasks.options:DecideOptions",
             metrics=("regret", "best_decisions"),
+            example="structlearn.apps.examples.rows:DECIDE",
             examples=(
                 "structlearn train decide paths.npz --out model.safetensors",
                 "structlearn train decide packs.npz --sense max --early-stopping --out model.safetensors",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,12 @@ class Regress(FlatTask):
             "examples": len(y),
         }
         return Scores(values, 0)
+
+    def outcome(self, values: Mapping[str, float | int], truths: Sequence[Any]) -> str:
+        return (
+            f"the answers are off by {values['rmse']:.3g} (root mean square; {values['rmse_of_mean']:.3g} if "
+            "all were the mean)"
+        )
 
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the root of the mean squared error."""

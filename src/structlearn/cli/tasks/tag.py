@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from structlearn.apps.registry import tagger_of
 from structlearn.cli.commands.folds import FoldedExamples, SentenceFile, TrainingFile
 from structlearn.cli.tasks.cells import ColumnFile, check_cells, read_cells, reread_cells
-from structlearn.cli.tasks.constraints import constraints_for, parse_constraints, partly, with_constraints
+from structlearn.cli.tasks.constraints import (
+    UNKNOWN,
+    constraints_for,
+    parse_constraints,
+    partly,
+    with_constraints,
+)
 from structlearn.cli.tasks.continuing import continue_model
 from structlearn.cli.tasks.doubts import check_columns, note_columns
 from structlearn.cli.tasks.neural import is_neural, neural_tagger
@@ -61,6 +67,7 @@ class Tag(Task):
     drawn = True
     confident = calibrated = covered = True
     noun = "sentence"
+    labelled = "tokens"
     packed = "chain"
     #: whose defaults the templates are
     task: ClassVar[str] = "tag"
@@ -361,6 +368,11 @@ class Tag(Task):
     def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
         """Return the shares of right tokens and sentences; for spans, precision, recall and F1 by type."""
         return tag_scores(bundle.estimator.classes_, y, predicted, spans=self.spans)
+
+    def outcome(self, values: Mapping[str, float | int], truths: Sequence[Any]) -> str:
+        known = [labels[labels.astype(str) != UNKNOWN] for one in truths for labels in one]
+        said = super().outcome(values, [known])
+        return f"the F1 of spans is {values['f1']:.3f}, and {said}" if self.spans else said
 
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the share of wrong labels or, of spans, 1 - F1."""

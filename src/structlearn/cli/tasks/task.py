@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structlearn.cli.answers.confusions import Confusions
+from structlearn.cli.answers.outcome import most_frequent
 from structlearn.cli.support.outputs import check_output, write_pieces
 from structlearn.cli.tasks.label_table import LabelTable
 from structlearn.core.contract import Array
@@ -105,6 +106,9 @@ class Task(ABC):
 
     #: what else there is for models that `calibrate` or `conformalize` refuses, as a sentence
     instead: ClassVar[str] = ""
+
+    #: what has a label
+    labelled: ClassVar[str] = "rows"
 
     #: whether `show` draws its answers
     drawn: ClassVar[bool] = False
@@ -359,6 +363,17 @@ class Task(ABC):
         values["examples"] = values.pop("examples")  # the last
         return found._replace(values=values)
 
+    def outcome(self, values: Mapping[str, float | int], truths: Sequence[Any]) -> str:
+        """Return how wrong the answers are, beside a constant answer: the figures of `evaluate` in words.
+
+        truths : labels of the examples, in pieces
+        """
+        wrong, usual = 1.0 - values["accuracy"], 1.0 - most_frequent(_flat(truths))
+        return (
+            f"{wrong:.1%} of the {self.labelled} are labelled wrongly ({usual:.1%} if all had the most "
+            "frequent label)"
+        )
+
     def error(self, values: Mapping[str, float | int]) -> float:
         """Return the one figure to be small, of those that `evaluate` gives."""
         return 1.0 - values["accuracy"]
@@ -370,6 +385,12 @@ def probability_lines(labels: Iterable[object], rows: Iterable[Array]) -> Iterat
     for row in rows:
         # Adding 0.0 makes 0 of -0.
         yield " ".join(f"{name}:{value + 0.0:.6g}" for name, value in zip(names, row.tolist(), strict=True))
+
+
+def _flat(truths: Iterable[Any]) -> Iterator[Array]:
+    """Yield arrays of labels, from arrays and from lists of arrays."""
+    for one in truths:
+        yield from [one] if isinstance(one, np.ndarray) and one.dtype != object else one
 
 
 def _join(pieces: Sequence[Any]) -> Any:

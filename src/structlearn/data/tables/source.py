@@ -7,10 +7,10 @@ import shutil
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from difflib import get_close_matches
 from itertools import islice
 from typing import IO
 
+from structlearn.core.registry import nearest
 from structlearn.core.sentences import Statement
 from structlearn.core.wording import list_names, quote
 from structlearn.data.compression import ending_of
@@ -69,7 +69,7 @@ class TableSource(ABC):
         what = (
             f"the {role} {quote(names[0])} is" if len(names) == 1 else f"the {role}s {list_names(names)} are"
         )
-        near = [close for name in names for close in get_close_matches(name, self.header, n=1)]
+        near = [close for name in names if (close := nearest(name, self.header)) is not None]
         advice = f" Did you mean {list_names(map(quote, near))}?" if near else ""
         return self.wrong(None, f"{what} missing; the header has {list_names(self.header)}.{advice}")
 
