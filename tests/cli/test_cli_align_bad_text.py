@@ -101,6 +101,28 @@ def test_a_line_of_a_million_words_is_passed_over(model, tmp_path):
     assert f"the first is in line {len(LINES) + 1}" in said(result)
 
 
+@pytest.mark.filterwarnings("always:The two sides seem")
+@pytest.mark.parametrize("command", ["apply", "run", "clean"])
+def test_exchanged_sides_are_told(model, tmp_path, command):
+    text = written(tmp_path)
+    given = [model] if command == "apply" else ["--priors" if command == "run" else "--model", model]
+    more = ["--score"] if command == "clean" else []
+    exchanged = ["--src", text[3], "--tgt", text[1]]
+    result = call("align", command, *given, *exchanged, *more, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "The two sides seem to be exchanged" in said(result)
+
+
+@pytest.mark.parametrize("command", ["run", "train", "clean"])
+def test_empty_files_are_refused(tmp_path, command):
+    text = written(tmp_path, b"", b"")
+    more = ["--score"] if command == "clean" else []
+    result = call("align", command, *text, *more, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "no pair with words on both sides" in said(result)
+    assert not list(tmp_path.glob("out*"))
+
+
 def test_control_characters_do_not_reach_the_terminal(model, tmp_path):
     lines = [f"{source} \x1b[31m\x07" if k == 5 else source for k, (source, _) in enumerate(LINES)]
     text = written(tmp_path, "".join(f"{line}\n" for line in lines).encode())

@@ -29,8 +29,8 @@ from structlearn.solvers.states import misfit
 #: Sentence pairs are worked on in chunks of about this many cells, whatever the number of threads.
 CHUNK = 1 << 19
 BELIEFS = Priors()
-#: A part read instead of a whole text has at least this many cells: half a million pairs of 11 words.
-LEAST_CELLS = 1 << 26
+#: A part read instead of a whole text has at least this many cells: a quarter of a million pairs of 11 words.
+LEAST_CELLS = 1 << 25
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.alignment.gold.vectors import Words
+from structlearn.alignment.text.doubts import LOOKED_AT as LOOKED_AT_BY_DOUBTS
+from structlearn.alignment.text.doubts import doubt_languages
 from structlearn.alignment.uses.evidence import (
     BothAlone,
     BothRatios,
@@ -103,6 +105,8 @@ class PairQuality:
             raise DataError(
                 f"Scores are calibrated on at least {LEAST} pairs with words on both sides; got {len(pairs)}."
             )
+        if not own:
+            doubt_languages(aligner, pairs[:LOOKED_AT_BY_DOUBTS])
         statistics = aligner.statistics_
         tables = WordTables.of(statistics)
         one_in = ONE_IN if own else ONE_OF_OTHER if len(pairs) > LOOKED_AT // 4 else 1
