@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Draws of all nodes in the first search; each further one makes four times as many.
 _FIRST_EFFORT = 64
+#: Operations of sweeps over cycles for each second.
+_A_SECOND = 1 << 28
 
 
 @handling_errors()
@@ -73,7 +75,7 @@ def best_answer(factors: Factors, begin: float, seconds: float) -> GraphAnswer:
 def _best(scores: PairwiseScores, begin: float, seconds: float) -> GraphAnswer:
     """Return the best answer within some seconds: a bound that cycles tighten, and longer searches."""
     from structlearn.structures import PairwiseGraph
-    from structlearn.structures.graph.polishing import HEATS, polish
+    from structlearn.structures.graph.polishing import heats, polish
 
     (n, edges), k = scores.graph, scores.node.shape[1]
     graph, theta = PairwiseGraph(n, edges, k), scores.theta
@@ -81,25 +83,31 @@ def _best(scores: PairwiseScores, begin: float, seconds: float) -> GraphAnswer:
     try:
         with show_progress("searching", seconds) as step:
             if not found.exact:
-                found = _with_cycles(graph, scores, found)
-            effort, turn, taken = _FIRST_EFFORT, 0, 0.0
+                found = _with_cycles(graph, scores, found, seconds)
+            turns, effort, turn, taken = heats(k), _FIRST_EFFORT, 0, 0.0
             while not found.exact and (spent := time.perf_counter() - begin) + taken < seconds:
                 step.reach(spent, f"score {found.value + scores.constant:.6g}")
-                started, heat = time.perf_counter(), HEATS[turn % len(HEATS)]
+                started, heat = time.perf_counter(), turns[turn % len(turns)]
                 found = _better(found, *polish(graph, theta, found.states, found.bound, effort, heat))
                 taken, turn = time.perf_counter() - started, turn + 1
-                effort *= 2 if turn % len(HEATS) == 0 else 1
+                effort *= 2 if turn % len(turns) == 0 else 1
     except KeyboardInterrupt:
         say("Interrupted: the best labelling so far is written.")
     return found._replace(value=found.value + scores.constant, bound=found.bound + scores.constant)
 
 
-def _with_cycles(graph: PairwiseGraph, scores: PairwiseScores, found: GraphAnswer) -> GraphAnswer:
-    """Return the answer with a bound that cycles tighten, and the labelling that they speak for."""
-    from structlearn.structures.factors.cycles import cycle_bound
+def _with_cycles(
+    graph: PairwiseGraph, scores: PairwiseScores, found: GraphAnswer, seconds: float
+) -> GraphAnswer:
+    """Return the answer with a bound that cycles tighten, and the labelling that they speak for.
+
+    It takes a quarter of the seconds, about.
+    """
+    from structlearn.structures.factors.cycles import ALL_SWEEPS, cycle_bound
     from structlearn.structures.graph.polishing import polish
 
-    tight = cycle_bound(scores.graph, scores.node, scores.table)
+    most = int(min(seconds * _A_SECOND, ALL_SWEEPS))
+    tight = cycle_bound(scores.graph, scores.node, scores.table, most)
     if tight is None:
         return found
     if tight.bound < found.bound:

@@ -21,7 +21,7 @@ from structlearn.structures.factors.records import CYCLE, LINK, FactorRecord, fa
 from structlearn.structures.graphs import Graph
 
 #: Operations of a sweep over all cycles, and of all sweeps, at most: about half a second, and some seconds.
-_A_SWEEP, _ALL_SWEEPS = 1 << 28, 1 << 32
+_A_SWEEP, ALL_SWEEPS = 1 << 28, 1 << 32
 #: Sweeps, at most; they end where one lowers the bound by less than this share of it.
 _MOST_SWEEPS, _PAYS = 300, 1e-5
 #: Cycles of three that pass through one edge are not looked for where there are more of them in all.
@@ -35,7 +35,7 @@ class CycleAnswer(NamedTuple):
     states: Array
 
 
-def cycle_bound(graph: Graph, node: Array, table: Array, most: int = _ALL_SWEEPS) -> CycleAnswer | None:
+def cycle_bound(graph: Graph, node: Array, table: Array, most: int = ALL_SWEEPS) -> CycleAnswer | None:
     """Return a bound that cycles tighten; None for graphs without short cycles.
 
     node : (n, K) scores; table : (E, K, K). most : operations of all sweeps

@@ -15,9 +15,14 @@ from structlearn.structures.graph.search import search
 if TYPE_CHECKING:
     from structlearn.structures.graph.pairwise import PairwiseGraph
 
-#: First temperatures of searches that take turns, as shares of the usual one: most of them stay near. Chosen
-#: on random grids.
-HEATS = (0.02, 1.0, 0.04, 0.01)
+#: First temperatures of searches that take turns, as shares of the usual one: of two states most of them stay
+#: near, which was better on random grids; of more, half begin hot, which was better on complete graphs.
+_OF_TWO, _OF_MORE = (0.02, 1.0, 0.04, 0.01), (0.02, 1.0, 0.04, 1.0)
+
+
+def heats(n_states: int) -> tuple[float, ...]:
+    """Return the first temperatures for so many states."""
+    return _OF_TWO if n_states <= 2 else _OF_MORE
 
 
 def polish(
