@@ -107,7 +107,7 @@ def describe(app, what, name, thing, options, lines):
 
 def leave_out(app, what, name, thing, skip, options):
     """Leave out methods that are scikit-learn's or for authors of estimators, and all without a help text."""
-    if what != "class":
+    if what != "class" or inspect.isclass(thing):
         return None
     if isinstance(thing, property):
         return None if inspect.getdoc(thing) and not name.startswith("_") else True

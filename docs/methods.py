@@ -118,7 +118,7 @@ PARAMETERS: dict[str, str] = {
     "items": "array of shape (n_items, d) : The features of each item.",
     "triplets": "int array of shape (n, 3) : The numbers of three items.",
     "n_workers": "int : How many workers there are.",
-    "address": "str : The scheduler of a cluster, such as tcp://host:8786, or local:K for K processes here.",
+    "address": "str : The scheduler of a cluster, such as ``tcp://host:8786``, or ``local:K``.",
     "parts": "int : How many parts to make.",
     "seed": "int : The seed of the order of examples.",
     "engine": "object : What runs tasks on workers.",
