@@ -109,9 +109,10 @@ def leave_out(app, what, name, thing, skip, options):
     """Leave out methods that are scikit-learn's or for authors of estimators, and all without a help text."""
     if what != "class" or inspect.isclass(thing):
         return None
-    if isinstance(thing, property):
-        return None if inspect.getdoc(thing) and not name.startswith("_") else True
-    return None if methods.is_ours(thing) and name not in methods.PLUMBING else True
+    if name in methods.PLUMBING or name.startswith("_"):
+        return True
+    of_ours = isinstance(thing, property) and inspect.getdoc(thing)
+    return None if of_ours or methods.is_ours(thing) else True
 
 
 def escape(app, what, name, thing, options, lines):

@@ -20,7 +20,7 @@ PLUMBING = {
     *("check_row_transformer", "prepare", "problem_parameters", "new_chain", "resources", "learn_text"),
     *("rows", "text", "word_rows", "notes", "arrays", "bundle", "of", "continue_from"),
     *("choose_tokenizers", "set_forms", "split", "train_statistics", "write_pair", "unknown_words"),
-    *("use_rule", "features", "score_edges"),
+    *("use_rule", "features", "score_edges", "usual_losses", "row_map", "model_"),
 }
 _ROWS = "array-like or sparse matrix of shape (n, d), or data frame : One row of features per example."
 _SEQUENCES = "list of arrays or sparse matrices of shape (length, d) : One row of features per element."
