@@ -113,7 +113,9 @@ def served(folder):
         for clients in (1, CLIENTS):
             begin = time.perf_counter()
             with ThreadPoolExecutor(clients) as pool:
-                times = [one for all_ in pool.map(ask, [port] * clients, [REQUESTS] * clients) for one in all_]
+                times = [
+                    one for all_ in pool.map(ask, [port] * clients, [REQUESTS] * clients) for one in all_
+                ]
             rate = clients * REQUESTS / (time.perf_counter() - begin)
             status = Path(f"/proc/{server.pid}/status").read_text()
             peak = int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1e3
