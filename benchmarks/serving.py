@@ -1,4 +1,4 @@
-"""Answers of one sentence: CPU and wall milliseconds in process, and those of the service of docs/deploying.md.
+"""One sentence at a time: milliseconds in process, and those of the service of docs/deploying.md.
 
 python benchmarks/serving.py
 
