@@ -1,5 +1,6 @@
 """The documentation site: `make docs` builds it with warnings as errors, to be read without a network."""
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from sphinx.errors import ExtensionError
 import structlearn
 
 sys.path.insert(0, str(Path(__file__).parent))
+import methods
 from sources import write_sources
 
 mpl.use("agg")
@@ -61,8 +63,7 @@ autosummary_ignore_module_all = False
 autosummary_context = {"of_the_root": structlearn.__all__}  # described once, there
 autodoc_typehints = "none"
 default_role = "py:obj"
-numpydoc_show_class_members = True
-numpydoc_show_inherited_class_members = False
+numpydoc_show_class_members = False  # they stand below the class, whole (see docs/methods.py)
 numpydoc_class_members_toctree = False
 
 sphinx_gallery_conf = {
@@ -86,9 +87,33 @@ def setup(app):
     """Links to the repository's results lead to the page that includes them."""
     app.connect("source-read", lambda app, name, text: text.__setitem__(0, at_home(text[0])))
     app.connect("include-read", lambda app, path, name, text: text.__setitem__(0, at_home(text[0])))
+    app.connect("autodoc-process-docstring", describe, priority=100)  # before numpydoc
+    app.connect("autodoc-skip-member", leave_out)
     app.connect("autodoc-process-docstring", escape)
     app.connect("build-finished", readable_offline)
     app.connect("build-finished", write_sources)
+
+
+def describe(app, what, name, thing, options, lines):
+    """Parameters, results and examples of methods and functions, where help texts say nothing of them."""
+    owner, _, own = name.rpartition(".")
+    kind = getattr(structlearn, owner.removeprefix("structlearn."), None)
+    if not lines or not methods.is_ours(thing):
+        return
+    if what == "method" and inspect.isclass(kind):
+        lines[:] = methods.complete(kind, own, thing, lines)
+    elif what == "function" and owner in methods.COMPLETE:
+        lines[:] = methods.complete(None, own, thing, lines)
+
+
+def leave_out(app, what, name, thing, skip, options):
+    """Leave out methods that are scikit-learn's or for authors of estimators, and all without a help text."""
+    if what != "class" or inspect.isclass(thing):
+        return None
+    if name in methods.PLUMBING or name.startswith("_"):
+        return True
+    of_ours = isinstance(thing, property) and inspect.getdoc(thing)
+    return None if of_ours or methods.is_ours(thing) else True
 
 
 def escape(app, what, name, thing, options, lines):

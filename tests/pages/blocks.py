@@ -37,10 +37,14 @@ def commands(text: str) -> list[str]:
     return [line for line in lines if line and not ELSEWHERE.search(line)]
 
 
-def shell(line: str, folder: Path) -> None:
-    """`structlearn ...` in this process, several in a pipe, which `cat` may begin, and a file behind it."""
+def shell(line: str, folder: Path) -> str:
+    """`structlearn ...` in this process, several in a pipe, which `cat` may begin, and a file behind it.
+
+    Returns what the last one printed, on stdout and stderr, unless that went into a file.
+    """
     line, _, out = line.partition(" > ")
     given: bytes | None = None
+    printed = ""
     for one in line.split(" | "):
         program, *arguments = shlex.split(one)
         if program == "cat":
@@ -49,9 +53,10 @@ def shell(line: str, folder: Path) -> None:
         assert program == "structlearn", f"{one}: not a command of ours"
         result = CliRunner().invoke(app, arguments, input=given)
         assert result.exit_code == 0, f"{one}: {result.output}"
-        given = result.stdout_bytes
+        given, printed = result.stdout_bytes, result.output
     if out:
         (folder / out).write_bytes(given or b"")
+    return "" if out else printed
 
 
 def show_file(text: str, folder: Path) -> None:

@@ -34,7 +34,9 @@ _NEVER = np.zeros(1)
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BinaryClassifier(ClassEstimator[Cube]):
-    """One weight vector: the second class is predicted where <w, x> + b > 0.
+    """Choose one of two classes for each row.
+
+    One weight vector: the second class is predicted where <w, x> + b > 0.
 
     With y = +1 for the second class and -1 for the first, the losses are max(0, m - y score) ("hinge", with
     margin m), log(1 + exp(-y score)) ("softmax", also called "logistic"), its sparse relative ("sparsemax",

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainClassifier(SequenceEstimator[Chain | ConditionedChain]):
-    """Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
+    """Label each element of a sequence, with weights for neighbouring labels.
+
+    Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
 
     `cost` may be an array of shape (K,), by true label, or (K, K), as [true, predicted], or a mapping
     from labels; `class_weight` multiplies the cost of missing each true label.

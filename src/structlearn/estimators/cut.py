@@ -43,7 +43,9 @@ _TOLERATED = 0.05
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CutSegmenter(GraphEstimator[Cuts]):
-    """Two labels on a graph: theta_i = <w, x_i> + b for each node, theta_ij = -<v, f_ij> for each edge.
+    """Choose one of two labels for each pixel or node, where neighbours attract each other.
+
+    Two labels on a graph: theta_i = <w, x_i> + b for each node, theta_ij = -<v, f_ij> for each edge.
 
     A cut edge (unlike labels at its ends) costs <v, f_ij>, so that a positive weight in v smooths. Outputs
     are those of `structlearn.structures.Cut`: prediction is one minimum cut, exact for all weights, because

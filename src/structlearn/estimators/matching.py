@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MatchingClassifier(PartEstimator[Matching]):
-    """Bipartite matching with features of edges: theta_ij = <w, x_ij>.
+    """Link the nodes of two sides, each to at most one of the other (or to a few).
+
+    Bipartite matching with features of edges: theta_ij = <w, x_ij>.
 
     `cost` may be a mapping with the weights
     "missed" and "spurious"; normalised costs are divided by the number of gold links.

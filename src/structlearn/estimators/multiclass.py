@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassClassifier(ClassEstimator[Simplex]):
-    """Linear classifier over the `Simplex`: theta_k = <w_k, x>.
+    """Choose one of K classes for each row.
+
+    Linear classifier over the `Simplex`: theta_k = <w_k, x>.
 
     With the hinge this is the multiclass SVM of Crammer and Singer, with "softmax" multinomial logistic
     regression; "sparsemax" and "entmax15" give probabilities that are exactly zero for hopeless

@@ -82,7 +82,9 @@ class LabelledSet(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
-    """Any subset of K labels: theta_k = <w_k, x> for each label that is on, and a 2x2 table for each pair.
+    """Choose a set of labels for each row; pairs of labels may have weights.
+
+    Any subset of K labels: theta_k = <w_k, x> for each label that is on, and a 2x2 table for each pair.
 
     `cost` may be an array of shape (K,) or a
     mapping from labels; so may `class_weight`, and the two are multiplied.

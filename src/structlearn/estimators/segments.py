@@ -37,7 +37,9 @@ from structlearn.structures import Segments
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SegmentClassifier(SequenceEstimator[Segments]):
-    """Spans over `Segments`: features of the tokens of a span are summed, those at its edges count again.
+    """Find labelled spans in a sequence.
+
+    Spans over `Segments`: features of the tokens of a span are summed, those at its edges count again.
 
     The score of a span of the label k is the sum of <w_k, x_t> over its tokens, <b_k, x_t> of the first one,
     <e_k, x_t> of the last one, and a weight for its length; neighbouring spans have weights for their labels.

@@ -33,7 +33,9 @@ from structlearn.structures.unshared import Whole
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructuredPredictor(PartEstimator[Structure]):
-    """Linear prediction over any structure: theta = F w, with features for each part.
+    """Predict outputs of any structure, such as one of your own.
+
+    Linear prediction over any structure: theta = F w, with features for each part.
 
     Parameters
     ----------

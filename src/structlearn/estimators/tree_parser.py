@@ -55,7 +55,9 @@ Trees: TypeAlias = Sequence[ArrayLike | tuple[ArrayLike, ArrayLike]]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
-    """Dependency trees over arcs: theta[h, m] = sum of the weights of the arc's hashed features.
+    """Draw a dependency tree over each sentence.
+
+    Dependency trees over arcs: theta[h, m] = sum of the weights of the arc's hashed features.
 
     Features are made by templates (see
     `structlearn.scoring.arcs.templates`) and computed when they are needed: memory holds the words and the

@@ -135,10 +135,8 @@ class Certificate:
     converged : whether the gap is within tol, or the solver is done
     rounding : the bound on rounding errors by which `dual` was lowered (see docs/trust.md)
     tolerance : the gap that `tol` asked for (see docs/certificate.md); 0 in older models and without a dual
-    inference_gap : how much of `gap` bounds of inference leave open, the rest being what the solver could
-        still gain; 0 where inference is exact, or the solver does not know its own gap
-    calls : how often a `maximize` in plain Python was called, for evaluations too, since this run began; 0
-        where it is compiled
+    inference_gap : how much of `gap` bounds of inference leave open; 0 where it is exact, or not known
+    calls : how often a `maximize` in plain Python was called in this run; 0 where it is compiled
     """
 
     primal: float

@@ -32,7 +32,9 @@ COST = "count"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Tagger(StoredTagger, BaseEstimator):
-    """Text features by templates, or the user's own, then a `ChainClassifier`.
+    """Label the words of sentences: parts of speech, chunks, names.
+
+    Text features by templates, or the user's own, then a `ChainClassifier`.
 
     A token is a string (the word) or a tuple of columns, of which templates make features; or its features
     themselves, a dict or a list of strings by the conventions of python-crfsuite (see `TokenFeatures`). A

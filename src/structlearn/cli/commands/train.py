@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -86,6 +87,7 @@ def say_outcome(error: str | None, certificate: Certificate, out: Path) -> None:
     """Say how wrong a new model is, how far from optimal, and which commands go on from it."""
     from structlearn.cli.answers.outcome import certificate_line, next_line
 
+    sys.stdout.flush()  # the figures come first, on a terminal that shows both
     for line in (error, certificate_line(certificate), next_line(out)):
         if line is not None:
             say(line)

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DecisionPredictor(DecisionEstimator):
-    """Predicts costs c_hat = X B from features, and decides by them: the z of least <c_hat, z>.
+    """Predict what the parts of a decision cost, and take the best decision by these costs.
+
+    Predicts costs c_hat = X B from features, and decides by them: the z of least <c_hat, z>.
 
     The SPO+ loss (Elmachtoub and Grigas 2022) bounds the regret of the decision, <c, z(c_hat)> - <c, z(c)>,
     from above. It is the structural hinge with the true costs as costs of parts, so that training ends with a

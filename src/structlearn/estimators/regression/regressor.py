@@ -52,7 +52,9 @@ POSTERIORS = ("gaussian",)
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegressor(Intervals, MappedRows, Watchable, RegressorMixin, BaseEstimator):
-    """Minimises P(w) = R(w) + sum_i p_i 1/2 (y_i - <w, x_i> - b)^2.
+    """Predict a number for each row.
+
+    Minimises P(w) = R(w) + sum_i p_i 1/2 (y_i - <w, x_i> - b)^2.
 
     The p_i are 1/n, or sample weights over their sum. R(w) is, with lambda = `regularization`,
 

@@ -20,7 +20,9 @@ DEGREE = 3
 
 
 class SplineExpansion(BaseEstimator):
-    """Adds cubic B-splines of each feature to the features, so that a linear model of them is additive.
+    """Add curved functions (cubic B-splines) of each feature, so that a linear model can follow curves.
+
+    Adds cubic B-splines of each feature to the features, so that a linear model of them is additive.
 
     Features with fewer than ten different values have none, and neither have features of sparse rows that are
     zero in more than half of them. Outside the range of the training rows, splines are constant. Model files
