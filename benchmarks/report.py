@@ -33,7 +33,7 @@ MARKED = re.compile(
 
 def shown(value: Any) -> str:
     """A cell: numbers with four digits, nothing for what was not measured."""
-    if value is None:
+    if value is None or value != value:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
