@@ -68,7 +68,7 @@ dist: $(VENV)/.installed-test
 	rm -rf dist build
 	$(BIN)/python -m build --outdir dist .
 	$(PYTHON) -m venv build/empty
-	build/empty/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt dist/*.whl
+	build/empty/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt "$$(echo dist/*.whl)[shell]"
 	build/empty/bin/python packaging/smoke.py
 
 # The oldest and the newest libraries, with every Python that is installed.
@@ -86,7 +86,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) -e .
+	$(PIP) -e ".[shell]"
 	@touch $@
 
 $(VENV)/.installed-test: $(BIN)/python pyproject.toml constraints.txt

@@ -24,7 +24,8 @@ PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
 def lower_bounds() -> list[str]:
     """The dependencies, each at its lower bound."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [re.sub(r">=", "==", one) for one in project["dependencies"] if ">=" in one]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["shell"]]
+    return [re.sub(r">=", "==", one) for one in asked if ">=" in one]
 
 
 def oldest(inside: str) -> list[str]:

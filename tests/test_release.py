@@ -36,7 +36,8 @@ def test_the_changelog_and_the_citation_have_its_date():
 
 def test_the_recipe_of_conda_asks_for_the_same():
     asked = {}
-    for one in PROJECT["project"]["dependencies"]:
+    extras = PROJECT["project"]["optional-dependencies"]
+    for one in [*PROJECT["project"]["dependencies"], *extras["shell"]]:  # conda has no extras
         name, least = one.split(">=")
         asked[CONDA.get(name, name)] = least
     run = RECIPE.partition("  run:\n")[2].partition("\n\n")[0]

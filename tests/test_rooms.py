@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "neural": _MODELS | {"tagging", "parsing", "torch"},
     "apps": _MODELS | _APPLICATIONS | {"neural"},
     "cli": _MODELS | _APPLICATIONS | {"apps", "neural", "onnx"},
-    "__main__": {"cli"},
+    "__main__": {"cli", "core"},
     "__init__": ROOMS - {"__init__", "__main__"},
 }
 #: What a string that is a place to import from looks like: "structlearn.room.module" or "...:Name".

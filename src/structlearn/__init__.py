@@ -5,6 +5,7 @@ Everything is imported when it is first used, so that `import structlearn` is qu
 
 from typing import TYPE_CHECKING, Any
 
+from structlearn.core.extras import name_missing_extras
 from structlearn.core.imports import names_of
 from structlearn.estimators import ESTIMATORS
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from structlearn.estimators.row_maps.splines import SplineExpansion as SplineExpansion
     from structlearn.tagging.tagger import Tagger as Tagger
 
+name_missing_extras()
 _find, _ = names_of(__name__, _HOMES, {name: f"{__name__}.{name}" for name in _ROOMS})
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from structlearn.core.extras import is_installed
 from structlearn.core.wording import plain
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ _commands: list[float] = []
 def on_terminal() -> bool:
     """Whether progress is shown at all."""
     with suppress(AttributeError, ValueError):  # no stderr, or a closed one
-        return not _silent and sys.stderr.isatty()
+        return not _silent and sys.stderr.isatty() and is_installed("rich")
     return False
 
 

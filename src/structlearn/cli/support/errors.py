@@ -23,6 +23,7 @@ import typer
 from structlearn.cli.support.flags import said_by
 from structlearn.cli.support.stdin import by_its_name, forget_stdin
 from structlearn.core.errors import OracleError
+from structlearn.core.extras import MissingExtraError
 from structlearn.core.imports import after_import
 from structlearn.core.progress import one_command
 from structlearn.core.wording import plain
@@ -127,6 +128,8 @@ def handling_errors() -> Iterator[None]:
         raise _exit(f"Out of memory. {_sentence(error)}".strip(), FAILURE) from error
     except OSError as error:
         raise _exit(_sentence(error), FAILURE if error.errno in _FAILURES else MISUSE) from error
+    except MissingExtraError as error:
+        raise _exit(str(error), FAILURE) from error
     except OracleError as error:
         raise _exit(_sentence(error), FAILURE) from error
     except (ValueError, TypeError) as error:
