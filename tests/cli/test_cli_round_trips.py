@@ -92,7 +92,9 @@ def test_multilabel_csv(run, refused, tmp_path):
     assert values(run("evaluate", out, path).stdout)["exact_match"] == f"{same.score(X, on):.6g}"
     assert "classes: sun, sea, sky" in run("info", out).stdout
     assert "--target name,name" in refused("train", "multilabel", path, "--out", out)
-    assert "two or more" in refused("train", "multilabel", path, "--out", out, "--target", "sun")
+    assert "at most one label per row" in refused(
+        "train", "multilabel", path, "--out", out, "--target", "sun"
+    )
 
 
 @pytest.mark.parametrize("boundaries", [False, True])

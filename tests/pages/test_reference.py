@@ -61,6 +61,7 @@ def test_functions_have_parameters(module):
                 assert methods.is_described(parameter, text), (name, parameter)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # on data as small as this
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_examples_run(kind, tmp_path, monkeypatch):

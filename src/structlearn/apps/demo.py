@@ -156,9 +156,9 @@ def next_commands(folder: Path) -> list[str]:
     )
     return [
         f"structlearn info {model}",
+        "structlearn example ner",
         f"structlearn align apply {aligner} --src YOUR_TEXT.en --tgt YOUR_TEXT.fr --out links.txt",
         "structlearn train classify YOUR_TABLE.csv --target COLUMN --out classifier.safetensors",
-        "structlearn train tag YOUR_WORDS.txt --out tagger.safetensors",
         "structlearn compare triplets --out race",
     ]
 
