@@ -87,7 +87,7 @@ def test_numbas_insides_are_listed():
 def test_public_modules_are_in_the_reference():
     page = (ROOT / "docs" / "reference.md").read_text()
     rooms = ("data", "metrics", "reports", "losses", "structures", "scoring", "objective", "solvers")
-    rooms += ("tagging", "parsing", "alignment", "torch", "distributed")
+    rooms += ("constraints", "tagging", "parsing", "alignment", "torch", "distributed")
     listed = re.findall(r"^   (structlearn(?:\.\w+)?)$", page, re.MULTILINE)
     assert sorted(listed) == sorted(["structlearn", *(f"structlearn.{room}" for room in rooms)])
 
