@@ -55,6 +55,10 @@ DATA: dict[str, tuple[str, str]] = {
         "list of graphs (nodes, edges[, edge features]) : Features of nodes, pairs of nodes, and so on.",
         "list of arrays of shape (n_nodes,) : The label of each node; -1 or None where it is not known.",
     ),
+    "FactorGraphClassifier": (
+        "list of tuples (n_states, factors) : The states of each variable, and factors by type and scope.",
+        "list of int arrays of shape (n_variables,) : The state of each variable.",
+    ),
     "GridClassifier": (
         "list of images of shape (rows, columns, d) : Features of pixels.",
         "list of arrays of shape (rows, columns) : The label of each pixel.",
@@ -151,6 +155,8 @@ EXAMPLES: dict[str, str] = {
     "GraphClassifier": "edges = np.array([[0, 1], [1, 2]])\n"
     "y = [np.array([0, 1, 1]), np.array([1, 0, 0])] * 4\nX = [(np.eye(2)[labels], edges) for labels in y]\n"
     'model = GraphClassifier(loss="softmax").fit(X, y)',
+    "FactorGraphClassifier": "X = [([2, 2], [('on', (0,), [x]), ('on', (1,), [-x]), ('pair', (0, 1))]) for x in (1, -1)] * 4\n"
+    "y = [[1, 0], [0, 1]] * 4\nmodel = FactorGraphClassifier(loss='sparsemax').fit(X, y)",
     "GridClassifier": "X, y = make_segmentations(4, 1, 6, random_state=0)\n"
     'model = GridClassifier(loss="softmax").fit(X, y)',
     "DecisionPredictor": "X, y, paths = make_shortest_paths(20, rows=3, columns=3, random_state=0)\n"

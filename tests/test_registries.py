@@ -434,7 +434,7 @@ def test_a_task_in_two_places(shell, tmp_path):
         assert "--backwards Take the last letter of a line as its label." in told
         assert "--backwards" in shell("completion", "bash", "--", "train", "letters-of", "--back")
         assert "letters-of: accuracy." in " ".join(shell("evaluate", "--help").split())
-        assert "letters-of  a letter; reads lines" in " ".join(shell("compare", "--help").split("\n"))
+        assert "letters-of  a letter (lines)" in " ".join(shell("compare", "--help").split("\n"))
         assert "Did you mean 'letters-of'?" in shell("train", "letter-of", data, "--out", model, code=2)
         assert "(it goes with classify, regress, tag, chunk, ner, letters-of)" in shell(
             "train", "multilabel", data, "--out", model, "--penalty", "l1", code=2

@@ -5,7 +5,7 @@ import re
 import pytest
 from blocks import ROOT, blocks, commands, run, shell
 from stand_ins import write_stand_ins
-from test_shown import PAGES as SHOWN
+from test_shown_outputs import PAGES as SHOWN
 from test_tagging_page import PAGES as TAGGING
 
 from structlearn.cli.tasks.registry import TASKS

@@ -31,6 +31,9 @@ _TALK = (
     "Warning: ",
     "Note: ",
     "structlearn: compiling",
+    "On its training data, ",
+    "Its objective, ",
+    "Next: ",
 )
 
 
