@@ -155,7 +155,7 @@ EXAMPLES: dict[str, str] = {
     "GraphClassifier": "edges = np.array([[0, 1], [1, 2]])\n"
     "y = [np.array([0, 1, 1]), np.array([1, 0, 0])] * 4\nX = [(np.eye(2)[labels], edges) for labels in y]\n"
     'model = GraphClassifier(loss="softmax").fit(X, y)',
-    "FactorGraphClassifier": "X = [([2, 2], [('on', (0,), [x]), ('on', (1,), [-x]), ('pair', (0, 1))]) for x in (1, -1)] * 4\n"
+    "FactorGraphClassifier": "X = [([2, 2], [('on', (0,), [x]), ('on', (1,), [-x])]) for x in (1, -1)] * 4\n"
     "y = [[1, 0], [0, 1]] * 4\nmodel = FactorGraphClassifier(loss='sparsemax').fit(X, y)",
     "GridClassifier": "X, y = make_segmentations(4, 1, 6, random_state=0)\n"
     'model = GridClassifier(loss="softmax").fit(X, y)',

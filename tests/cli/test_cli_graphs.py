@@ -413,7 +413,7 @@ def test_lambda_of_images(run, folder, tmp_path):
         (("train", "graph", "{npz}", "--regularization", "often"), "must be a number, or auto; got 'often'."),
         (("train", "graph", "{npz}", "--regularization", "-1"), "must be at least 0; got -1.0."),
         (("train", "tag", "{npz}", "--regularization", "auto"), "must be a finite number; got 'auto'."),
-        (("tune", "graph", "{npz}", "--regularization", "auto,1"), "must be numbers with commas between them; got 'auto,1'"),
+        (("tune", "graph", "{npz}", "--regularization", "auto,1"), "numbers with commas between them"),
     ],
 )
 def test_other_lambdas_are_refused(run, npz, tmp_path, command, said):
