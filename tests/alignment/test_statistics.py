@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from structlearn.alignment.statistics.statistics import AlignmentStatistics, by_pair
-from structlearn.alignment.statistics.training import EMSettings
+from structlearn.alignment.statistics.training import EMSettings, _agree, stages
 from structlearn.alignment.statistics.translation import Priors
 from structlearn.alignment.text.bitext import Bitext
 
@@ -104,6 +104,18 @@ def test_training_to_agree_brings_the_directions_together(bitext, statistics):
         return np.abs(posteriors.forward - posteriors.reverse).mean()
 
     assert distance(statistics) < distance(apart)
+
+
+def test_agreement_grows_to_the_product_of_both_directions(bitext):
+    of_hmm = [stage for stage in stages(EMSettings(), bitext) if stage.hmm]
+    assert [stage.weight for stage in of_hmm] == [0.5, 0.625, 0.75, 0.875, 1.0]
+    f, r = np.random.default_rng(0).random((2, 20)).astype(np.float32)
+    for stage in of_hmm:
+        forward, reverse = f.copy(), r.copy()
+        _agree(forward, reverse, stage)
+        np.testing.assert_allclose(forward, stage.weight * f * r + (1 - stage.weight) * f, rtol=1e-6)
+        if stage.weight < 1:  # else counted once, as what `forward` has
+            np.testing.assert_allclose(reverse, stage.weight * f * r + (1 - stage.weight) * r, rtol=1e-6)
 
 
 def test_the_number_of_threads_changes_nothing(bitext, statistics, monkeypatch):

@@ -31,6 +31,8 @@ CHUNK = 1 << 19
 BELIEFS = Priors()
 #: A part read instead of a whole text has at least this many cells: a quarter of a million pairs of 11 words.
 LEAST_CELLS = 1 << 25
+#: How much the agreement of both directions weighs in the first iteration; in the last one it is all.
+LEAST_AGREEMENT = 0.5
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class EMSettings:
 
     model1, hmm : iterations of Model 1, then of the HMM
     agreement : whether the HMM's two directions are trained to agree: a link counts as much as the product of
-        its two posteriors (Liang, Taskar and Klein 2006), or a power of it (see `balance`). Otherwise each
-        direction is trained apart; its objective never decreases if all `priors` are 0
+        its two posteriors (Liang, Taskar and Klein 2006), or a power of it (see `balance`). At first it
+        counts in each direction as the mean of that and of its own posterior; the share of the product
+        rises from `LEAST_AGREEMENT` to 1. Otherwise each direction is trained apart; its objective never
+        decreases if all `priors` are 0
     p0 : probability of NULL
     """
 
@@ -126,6 +130,7 @@ class Stage(NamedTuple):
     hmm : whether it is of the HMM, else of Model 1
     together : whether the two directions are trained to agree
     power : of the product of their posteriors that a link counts as
+    weight : of that; the rest of the weight has each direction's own posterior
     step : one in this many windows is read
     """
 
@@ -134,6 +139,7 @@ class Stage(NamedTuple):
     hmm: bool
     together: bool
     power: float
+    weight: float
     step: int
 
 
@@ -146,8 +152,15 @@ def stages(settings: EMSettings, text: TrainingText) -> list[Stage]:
         ("model1", settings.model1, False, False),
         ("hmm", settings.hmm, True, settings.agreement),
     ):
-        made += [Stage(model, k, hmm, together, power, min(2 ** (n - 1 - k), most)) for k in range(n)]
+        for k in range(n):
+            weight = _agreement_weight(k, n) if power == 1.0 else 1.0
+            made.append(Stage(model, k, hmm, together, power, weight, min(2 ** (n - 1 - k), most)))
     return made
+
+
+def _agreement_weight(k: int, n: int) -> float:
+    """Return the weight of agreement in iteration k of n."""
+    return 1.0 - (1.0 - LEAST_AGREEMENT) * (n - 1 - k) / max(n - 1, 1)
 
 
 def train_directions(
@@ -242,7 +255,12 @@ def _expect_all(
         n_cells += entry.size
     if n_cells < located.text.n_cells:
         sums = [_times(one, located.text.n_cells / n_cells) for one in sums]
-    return [sums[0], sums[1]._replace(link=sums[0].link) if stage.together else sums[1]]
+    return [sums[0], sums[1]._replace(link=sums[0].link) if _counts_once(stage) else sums[1]]
+
+
+def _counts_once(stage: Stage) -> bool:
+    """Whether a link counts the same in both directions."""
+    return stage.together and stage.weight == 1.0
 
 
 def _times(expected: Expected, share: float) -> Expected:
@@ -265,21 +283,31 @@ def _expect_window(
     def work(part: tuple[int, int]) -> tuple[Expected, Expected]:
         forward, reverse = expect(bitext.record, bitext.cells(entry, *part), records[0], records[1], *part)
         if stage.together:
-            np.multiply(forward.link, reverse.link, out=forward.link)
-            if stage.power < 1.0:
-                np.power(forward.link, stage.power, out=forward.link)
+            _agree(forward.link, reverse.link, stage)
         return forward, reverse
 
     parts = cell_ranges(bitext)
     for part, expected in zip(parts, run(work, parts)):
         for k, (one, corpus) in enumerate(zip(expected, (bitext.target, bitext.source))):
-            if k == 0 or not stage.together:
+            if k == 0 or not _counts_once(stage):
                 add_at(bitext.cells(entry, *part), one.link, sums[k].link)
             add_at(corpus.words(*part), one.null, sums[k].null)
             for total, jumps in zip(sums[k].jumps, one.jumps):
                 total += jumps
             sums[k] = sums[k]._replace(log_likelihood=sums[k].log_likelihood + one.log_likelihood)
         advance()
+
+
+def _agree(forward: Array, reverse: Array, stage: Stage) -> None:
+    """Make of posteriors what links count in each direction; in `forward` alone if that is the same."""
+    both = forward * reverse
+    if stage.power < 1.0:
+        np.power(both, stage.power, out=both)
+    if _counts_once(stage):
+        forward[:] = both
+        return
+    for own in (forward, reverse):
+        own += np.float32(stage.weight) * (both - own)
 
 
 def _nothing(record: DirectionRecord) -> Expected:
