@@ -16,6 +16,8 @@ from structlearn.tagging.tagger import Tagger
 
 #: Bytes of a model file that are read at most.
 MOST_BYTES = 1 << 32
+#: What is read at a time: to read at most so many bytes takes that much memory, however small a file is.
+_PIECE = 1 << 20
 #: Not a tool's model: why it holds no tagger.
 _NO_TAGGER = {
     "onnx": "A tagger makes features of words, and an ONNX graph takes numbers; export it to crfsuite or "
@@ -68,7 +70,9 @@ def import_tagger(path: StrPath, name: str | None = None, n_columns: int | None 
     """
     try:
         with open_bytes(path) as file:
-            data = file.read(MOST_BYTES + 1)
+            data = bytearray()
+            while len(data) <= MOST_BYTES and (piece := file.read(_PIECE)):
+                data += piece
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read ({error}).") from None
     if len(data) > MOST_BYTES:
@@ -78,7 +82,7 @@ def import_tagger(path: StrPath, name: str | None = None, n_columns: int | None 
     if options and found.name != "wapiti":
         raise ValueError("The number of columns goes with models of patterns, those of Wapiti.")
     try:
-        return found.read(data, **options)
+        return found.read(bytes(data), **options)
     except ValueError as error:
         raise DataError(f"{path} cannot be read as a model of {found.name}: {error}.") from None
 
@@ -90,7 +94,7 @@ def export_tagger(tagger: Tagger, path: StrPath, name: str) -> None:
         aside.write_bytes(data)
 
 
-def _guessed(path: StrPath, data: bytes) -> ModelFormat:
+def _guessed(path: StrPath, data: bytes | bytearray) -> ModelFormat:
     for one in FORMATS.values():
         if data.startswith(one.magic):
             return one
