@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -86,6 +87,7 @@ sphinx_gallery_conf = {
 def setup(app):
     """Links to the repository's results lead to the page that includes them."""
     app.connect("source-read", lambda app, name, text: text.__setitem__(0, at_home(text[0])))
+    app.connect("source-read", without_torch)
     app.connect("include-read", lambda app, path, name, text: text.__setitem__(0, at_home(text[0])))
     app.connect("autodoc-process-docstring", describe, priority=100)  # before numpydoc
     app.connect("autodoc-skip-member", leave_out)
@@ -120,6 +122,12 @@ def escape(app, what, name, thing, options, lines):
     """Help texts are for `help()`, too: escaped and linked for Sphinx here."""
     lines[:] = [re.sub(r"(?<![`|])\|(?![`|])", r"\\|", line) for line in lines]
     lines[:] = [re.sub(r"docs/([\w-]+)\.md", r":doc:`/\1`", line) for line in lines]
+
+
+def without_torch(app, name, text):
+    """Leave out the page of structlearn.torch where PyTorch is not installed."""
+    if name == "reference" and find_spec("torch") is None:
+        text[0] = text[0].replace("   structlearn.torch\n", "")
 
 
 def at_home(text: str) -> str:
