@@ -34,6 +34,9 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["site", "course/*.rst", "gallery/*.ipynb", "tables.py"]
+HAS_TORCH = find_spec("torch") is not None
+if not HAS_TORCH:
+    exclude_patterns.append("reference-torch.md")  # its help texts are those of modules that import PyTorch
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 suppress_warnings = ["config.cache"]  # the gallery's options hold a class
@@ -87,7 +90,7 @@ sphinx_gallery_conf = {
 def setup(app):
     """Links to the repository's results lead to the page that includes them."""
     app.connect("source-read", lambda app, name, text: text.__setitem__(0, at_home(text[0])))
-    app.connect("source-read", without_torch)
+    app.connect("source-read", link_torch)
     app.connect("include-read", lambda app, path, name, text: text.__setitem__(0, at_home(text[0])))
     app.connect("autodoc-process-docstring", describe, priority=100)  # before numpydoc
     app.connect("autodoc-skip-member", leave_out)
@@ -124,10 +127,10 @@ def escape(app, what, name, thing, options, lines):
     lines[:] = [re.sub(r"docs/([\w-]+)\.md", r":doc:`/\1`", line) for line in lines]
 
 
-def without_torch(app, name, text):
-    """Leave out the page of structlearn.torch where PyTorch is not installed."""
-    if name == "reference" and find_spec("torch") is None:
-        text[0] = text[0].replace("   structlearn.torch\n", "")
+def link_torch(app, name, text):
+    """Lead from the reference to the page of structlearn.torch where there is one."""
+    if name == "reference" and HAS_TORCH:
+        text[0] = text[0].replace("`structlearn.torch`", "[`structlearn.torch`](reference-torch.md)", 1)
 
 
 def at_home(text: str) -> str:
