@@ -36,7 +36,7 @@ def test_files_of_a_user_are_not_overwritten(run, refused, tmp_path):
     run("example", "ner", "--out", tmp_path / "names")  # the same files
     own = tmp_path / "names" / "train.conll"
     own.write_text("mine O\n")
-    assert "another file of this name" in refused("example", "ner", "--out", tmp_path / "names")
+    assert "another file has this name already" in refused("example", "ner", "--out", tmp_path / "names")
     assert own.read_text() == "mine O\n"
 
 

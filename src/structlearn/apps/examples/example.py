@@ -69,7 +69,7 @@ def write_example(example: TaskExample, folder: Path) -> list[str]:
         there = folder / name
         if there.exists() and (not there.is_file() or there.read_bytes() != content):
             raise FileExistsError(
-                f"Cannot write {there}: there is another file of this name. Choose a folder with --out."
+                f"Cannot write {there}: another file has this name already. Choose another folder with --out."
             )
     for name, content in contents.items():
         make_folder((folder / name).parent)
